@@ -1,0 +1,239 @@
+"""Typed, frozen configuration. Defaults are the MemSIF paper's (Table 13) unless a comment says why not.
+
+`RunConfig.identity()` is what a run *means*: it is hashed into the run's folder. `ExecutionConfig`
+says only how fast it goes and stays outside the hash, so tuning never creates a "new" result.
+Secrets never appear here: models name the environment variable that holds their key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from memsif_ray.errors import ConfigError
+
+Decider = Literal["auto", "llm", "rule"]
+"""Who makes a decision. `auto` asks the model's capability profile (clients/capabilities.py)."""
+
+
+class Strict(BaseModel):
+    """Refuses unknown keys, so that a typo fails before any work starts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class MatchingConfig(Strict):
+    """φ of equation (1)."""
+
+    alpha: float = Field(0.8, ge=0, le=1, description="Weight of semantic similarity against entity overlap")
+    normalisation: Literal["clip", "affine"] = Field(
+        "clip", description="clip = max(0, cos); affine = (1 + cos) / 2, under which splits all but vanish"
+    )
+
+
+class SegmentConfig(Strict):
+    """Topical Segments. Thresholds of None mean the preset of the embedder in use."""
+
+    tau_split: float | None = Field(None, description="φ at or below it opens a segment (paper: 0.325)")
+    tau_merge: float | None = Field(None, description="φ at or above it appends (paper: 0.60)")
+    decide: Decider = "auto"
+    lookahead: int = Field(
+        3, ge=0, description="Following messages shown to the boundary judge; 0 = streaming"
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> SegmentConfig:
+        if self.tau_split is not None and self.tau_merge is not None and self.tau_split >= self.tau_merge:
+            raise ValueError(f"tau_split ({self.tau_split}) must lie below tau_merge ({self.tau_merge})")
+        return self
+
+
+class TrajectoryConfig(Strict):
+    """Event Trajectories."""
+
+    top_k: int = Field(3, ge=1)
+    decide: Decider = "auto"
+    tau_join: float | None = Field(
+        None, description="Rule only: φ at or above it joins; None = embedder preset"
+    )
+
+
+class CoreFactConfig(Strict):
+    """CoreFact track and its schema Y_core, fixed for a run (3.3)."""
+
+    enabled: bool = True
+    types: dict[str, str] = {
+        "Identity": "static attributes of a person, such as occupation, home or age",
+        "Event": "time-anchored occurrences, such as travel, achievements or appointments",
+        "Preference": "subjective attitudes, such as liked food, entertainment or career wishes",
+        "Relation": "social ties, such as family, friends, colleagues or pets",
+    }
+    extract: Decider = "auto"
+    consolidate: Decider = "auto"
+    top_k: int = Field(5, ge=1, description="Existing facts offered to a consolidation decision")
+
+
+class ActiveFactConfig(Strict):
+    """ActiveFact track (3.4)."""
+
+    enabled: bool = True
+    theta_source: float = Field(0.45, ge=0, le=1)
+    theta_query: float = Field(0.45, ge=0, le=1)
+    tau_compatible: float = Field(0.55, description="Cosine at or above it: statements are compatible")
+    tau_duplicate_query: float = Field(0.95, description="Cosine at or above it: the same question again")
+    synthesise: Decider = "auto"
+
+
+class RetrievalConfig(Strict):
+    """Read path (3.5) and interaction retrieval."""
+
+    facts_top_k: int = Field(10, ge=1)
+    ranking: Literal["structural", "dense"] = Field(
+        "structural",
+        description="structural fuses dense, lexical and structural signals; dense is the paper's",
+    )
+    sufficiency: Decider = "auto"
+    evidence: Literal["auto", "distil", "extract"] = Field(
+        "auto",
+        description="distil = an LLM writes statements (paper); extract = near-verbatim, dated, no LLM",
+    )
+    context_tokens: int = Field(1024, ge=1, description="Token budget of an answer context")
+
+
+class MemoryConfig(Strict):
+    """Everything that shapes MemSIF's memory."""
+
+    matching: MatchingConfig = MatchingConfig()
+    segments: SegmentConfig = SegmentConfig()
+    trajectories: TrajectoryConfig = TrajectoryConfig()
+    core: CoreFactConfig = CoreFactConfig()
+    active: ActiveFactConfig = ActiveFactConfig()
+    retrieval: RetrievalConfig = RetrievalConfig()
+
+
+class ModelConfig(Strict):
+    """A chat model: the embedded one, or any OpenAI-compatible endpoint."""
+
+    base_url: str | None = Field(
+        None, description="e.g. http://host:8000/v1; None starts the embedded engine"
+    )
+    model: str = Field(
+        "qwen2.5-coder-0.5b",
+        description="Served model name; embedded: qwen2.5-coder-0.5b, smollm2-135m, a .gguf, folder or hub id",
+    )
+    api_key_env: str = Field("OPENAI_API_KEY", description="Environment variable that holds the key")
+    structured_output: Literal["auto", "json_schema", "prompt"] = "auto"
+    thinking: bool = Field(False, description="Qwen3 runs in non-thinking mode, as in the paper")
+    deadline_s: float = Field(300.0, gt=0, description="Overall limit of one call, retries included")
+    max_in_flight: int = Field(16, ge=1, description="Concurrent calls per process")
+    context_window: int = Field(32768, ge=512)
+
+
+class EmbedderConfig(Strict):
+    """A sentence embedder: sentence-transformers in process, or an OpenAI-compatible endpoint."""
+
+    base_url: str | None = None
+    model: str = Field("all-MiniLM-L6-v2", description="Bundled name, local path or hub id; or served name")
+    api_key_env: str = "OPENAI_API_KEY"
+
+
+class DataConfig(Strict):
+    """Which questions about which conversations."""
+
+    dataset: Literal["sample", "locomo", "longmemeval"] = "sample"
+    path: Path | None = None
+    conversations: tuple[str, ...] = Field((), description="Ids to keep; empty = all")
+    questions: tuple[str, ...] = Field((), description="Question ids to keep; empty = all")
+    limit: int | None = Field(None, ge=1, description="At most this many questions per conversation")
+    adversarial: bool = Field(True, description="Also ask questions whose right reply is to abstain")
+    point_in_time: bool = Field(False, description="LongMemEval: drop sessions dated after the question")
+
+    @model_validator(mode="after")
+    def _has_path(self) -> DataConfig:
+        if self.dataset != "sample" and self.path is None:
+            raise ValueError(f"dataset {self.dataset!r} needs a path: pass --data FILE")
+        return self
+
+
+class ExecutionConfig(Strict):
+    """How fast, never what: outside the fingerprint."""
+
+    output: Path = Path("runs")
+    shards: int = Field(2, ge=1, description="Stateful shard actors")
+    units_in_flight: int = Field(8, ge=1, description="Conversations worked on at a time")
+    ray_address: str | None = Field(None, description="None starts or joins a local Ray")
+
+
+class RunConfig(Strict):
+    """One benchmark run."""
+
+    data: DataConfig = DataConfig()
+    methods: tuple[str, ...] = ("memsif", "naive-rag", "full-context")
+    runs: int = Field(1, ge=1, description="Independent runs; a question's score is their mean (paper: 3)")
+    seed: int = 2026
+    model: ModelConfig = ModelConfig()
+    judge: ModelConfig | None = Field(None, description="None = the same endpoint as `model`")
+    grade: bool = Field(True, description="False skips the LLM judge; F1 and evidence recall remain")
+    embedder: EmbedderConfig = EmbedderConfig()
+    entities: Literal["auto", "spacy", "rules"] = "auto"
+    memory: MemoryConfig = MemoryConfig()
+    answer_max_tokens: int = Field(512, ge=1)
+    answer_temperature: float = Field(0.1, ge=0)
+    execution: ExecutionConfig = ExecutionConfig()
+
+    def identity(self) -> dict[str, Any]:
+        """The part that decides results, as plain data."""
+        plain: dict[str, Any] = self.model_dump(mode="json", exclude={"execution"})
+        for name in ("model", "judge", "embedder"):
+            for speed in ("max_in_flight", "deadline_s", "api_key_env"):
+                if plain[name]:
+                    plain[name].pop(speed, None)
+        return plain
+
+
+def fingerprint(*parts: Any) -> str:
+    """Twelve hex digits that change when any part changes; parts are plain data or strings."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def load_run_config(path: Path | None = None, overrides: dict[str, Any] | None = None) -> RunConfig:
+    """Defaults < YAML file < overrides (dotted keys such as `memory.segments.tau_split`).
+
+    Raises:
+        ConfigError: When the file is missing, is not a mapping, or holds an unknown or wrong value.
+    """
+    plain: dict[str, Any] = {}
+    if path is not None:
+        try:
+            plain = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        except (OSError, yaml.YAMLError) as exc:
+            raise ConfigError(f"cannot read configuration {path}: {exc}") from exc
+        if not isinstance(plain, dict):
+            raise ConfigError(f"configuration {path} must be a mapping of settings")
+    for dotted, value in (overrides or {}).items():
+        _set(plain, dotted, value)
+    try:
+        return RunConfig.model_validate(plain)
+    except ValidationError as exc:
+        raise ConfigError(_explain(exc, path)) from exc
+
+
+def _set(plain: dict[str, Any], dotted: str, value: Any) -> None:
+    *parents, last = dotted.split(".")
+    for parent in parents:
+        plain = plain.setdefault(parent, {})
+        if not isinstance(plain, dict):
+            raise ConfigError(f"cannot set {dotted}: {parent} is not a section")
+    plain[last] = value
+
+
+def _explain(exc: ValidationError, path: Path | None) -> str:
+    source = str(path) if path else "command line"
+    lines = [f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg']}" for e in exc.errors()]
+    return f"configuration from {source}: " + "; ".join(lines)

@@ -1,0 +1,112 @@
+"""Prompts are files: one template with a `system` and a `user` block, its reply's JSON schema beside it.
+
+Rendering is strict (a missing value raises) and everything that comes from a conversation, a question or
+a model goes through the `data` filter, so that text which imitates our delimiters stays text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template
+
+from memsif_ray.types import CallScope, ChatRequest
+
+_DELIMITER = re.compile(
+    r"<(/?)(conversation|facts|question|notes|segment|answer|reference|candidate)\b", re.I
+)
+
+
+def escape(text: str) -> str:
+    """Data for a prompt on one line, with our own delimiters disarmed (`<` becomes `&lt;`)."""
+    return _DELIMITER.sub(r"&lt;\1\2", " ".join(str(text).split()))
+
+
+_ENVIRONMENT = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+_ENVIRONMENT.filters["data"] = escape
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One prompt file.
+
+    Attributes:
+        name: File name without suffix.
+        fingerprint: Changes with the template or the schema.
+        schema: JSON schema of the reply; None for free text.
+    """
+
+    name: str
+    fingerprint: str
+    schema: dict[str, Any] | None
+    template: Template
+
+    def request(
+        self,
+        *,
+        stage: str,
+        scope: CallScope,
+        max_tokens: int,
+        temperature: float = 0.0,
+        seed: int = 0,
+        attempt: int = 0,
+        schema: dict[str, Any] | None = None,
+        **values: Any,
+    ) -> ChatRequest:
+        """Render into a request; `schema` narrows the file's schema, e.g. to the ids on offer.
+
+        Raises:
+            jinja2.UndefinedError: When the template needs a value that is not given.
+        """
+        return ChatRequest(
+            stage=stage,
+            system=self._block("system", values),
+            user=self._block("user", values),
+            max_tokens=max_tokens,
+            temperature=temperature,
+            seed=seed,
+            schema=schema or self.schema,
+            prompt_id=self.name,
+            prompt_fingerprint=self.fingerprint,
+            scope=scope,
+            attempt=attempt,
+        )
+
+    def _block(self, block: str, values: dict[str, Any]) -> str:
+        context = self.template.new_context(values)
+        return "".join(self.template.blocks[block](context)).strip()
+
+
+@lru_cache
+def load(name: str) -> Prompt:
+    """The prompt called `name`.
+
+    Raises:
+        FileNotFoundError: When there is no such prompt file.
+    """
+    folder = files(__package__)
+    source = folder.joinpath(f"{name}.j2").read_text(encoding="utf-8")
+    beside = folder.joinpath(f"{name}.schema.json")
+    schema_text = beside.read_text(encoding="utf-8") if beside.is_file() else ""
+    digest = hashlib.sha256(f"{source}\0{schema_text}".encode()).hexdigest()[:12]
+    return Prompt(
+        name, digest, json.loads(schema_text) if schema_text else None, _ENVIRONMENT.from_string(source)
+    )
+
+
+def names() -> tuple[str, ...]:
+    """Every prompt that ships, sorted."""
+    return tuple(
+        sorted(f.name.removesuffix(".j2") for f in files(__package__).iterdir() if f.name.endswith(".j2"))
+    )
+
+
+def fingerprints() -> dict[str, str]:
+    """Name → fingerprint of every prompt: part of what a run means."""
+    return {name: load(name).fingerprint for name in names()}
