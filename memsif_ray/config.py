@@ -124,7 +124,7 @@ class ModelConfig(Strict):
     )
     model: str = Field(
         "qwen2.5-coder-0.5b",
-        description="Served model name; embedded: qwen2.5-coder-0.5b, smollm2-135m, a .gguf, folder or hub id",
+        description="Served name; embedded: qwen2.5-coder-0.5b, smollm2-135m, a .gguf, a folder or a hub id",
     )
     api_key_env: str = Field("OPENAI_API_KEY", description="Environment variable that holds the key")
     structured_output: Literal["auto", "json_schema", "prompt"] = "auto"

@@ -54,7 +54,11 @@ class ReplyInvalid(MemsifError):
 
 
 class ServiceError(MemsifError):
-    """A model endpoint or store failed."""
+    """A model endpoint or store failed.
+
+    Attributes:
+        attempts: How often the request was sent; the retry layer counts it.
+    """
 
     retryable = False
 
@@ -64,6 +68,7 @@ class ServiceError(MemsifError):
         self.message = message
         self.code = code
         self.retry_after_s = retry_after_s
+        self.attempts = 1
 
     def __str__(self) -> str:
         """Code, if any, then the message."""

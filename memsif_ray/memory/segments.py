@@ -83,9 +83,7 @@ class Segmenter:
         """Append `item` to the open segment, or close that and open another."""
         if self._open is None:
             self._begin(item)
-        elif item.vector is None:
-            self._append(item)
-        elif await self._continues(self._open, item, following):
+        elif item.vector is None or await self._continues(self._open, item, following):
             self._append(item)
         else:
             self._close()
