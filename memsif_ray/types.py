@@ -150,12 +150,17 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """An embedding kept beside the unit it belongs to; `kind` is `message` or `fact`."""
+    """An embedding kept beside the unit it belongs to.
+
+    `kind` is `message`, `fact`, `statement` or `query` (the last two belong to candidate clusters);
+    `entities` are a message's key entities.
+    """
 
     kind: str
     unit_id: str
     model_id: str
     vector: Vector
+    entities: frozenset[str] = frozenset()
 
 
 class Track(StrEnum):

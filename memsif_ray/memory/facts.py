@@ -1,0 +1,170 @@
+"""The append-only fact log and its views.
+
+Operations are rows; what memory believes is their fold. Nothing is rewritten, so "what did memory hold
+at time t, and why?" is answered by folding fewer rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from memsif_ray.types import Fact, FactOperation, Matrix, Op, Vector
+
+
+def fold(
+    operations: Iterable[FactOperation], *, as_of: datetime | None = None, valid_at: datetime | None = None
+) -> dict[str, Fact]:
+    """The latest version of every fact, by id, replaced ones included.
+
+    Args:
+        operations: The log, in order.
+        as_of: Only what memory had learned by then (`ingested_at`).
+        valid_at: Only what held in the world then (`valid_from` inclusive, `valid_to` exclusive).
+    """
+    facts: dict[str, Fact] = {}
+    for operation in operations:
+        if operation.op is Op.REJECT or (as_of is not None and operation.fact.ingested_at > as_of):
+            continue
+        _apply(facts, operation)
+    if valid_at is None:
+        return facts
+    return {i: f for i, f in facts.items() if f.status != "merged" and holds(f, valid_at)}
+
+
+def holds(fact: Fact, moment: datetime) -> bool:
+    """Does `fact` hold at `moment`? An open side never excludes."""
+    begun = fact.valid_from is None or fact.valid_from <= moment
+    return begun and (fact.valid_to is None or moment < fact.valid_to)
+
+
+def _apply(facts: dict[str, Fact], operation: FactOperation) -> None:
+    new = operation.fact
+    facts[new.fact_id] = new
+    for target in operation.targets:
+        old = facts.get(target)
+        if old is None or target == new.fact_id:
+            continue
+        if operation.op is Op.MERGE:
+            facts[target] = replace(old, status="merged", replaced_by=new.fact_id)
+        elif operation.op is Op.SUPERSEDE:
+            _retire(facts, old, new)
+
+
+def _retire(facts: dict[str, Fact], old: Fact, new: Fact) -> None:
+    """Event time decides who is current: a late report about the past never retires the present."""
+    if _begins(new) >= _begins(old):
+        facts[old.fact_id] = replace(
+            old, status="superseded", replaced_by=new.fact_id, valid_to=_earliest(old.valid_to, _begins(new))
+        )
+    else:
+        facts[new.fact_id] = replace(
+            new, status="superseded", replaced_by=old.fact_id, valid_to=_earliest(new.valid_to, _begins(old))
+        )
+
+
+def _begins(fact: Fact) -> datetime:
+    return fact.valid_from or fact.ingested_at
+
+
+def _earliest(known: datetime | None, limit: datetime) -> datetime:
+    return limit if known is None else min(known, limit)
+
+
+class FactBook:
+    """The log with its current view and an exact index over the active statements.
+
+    One matrix product over all statements is exact, and for the thousands of facts of a
+    conversation faster than an approximate index.
+    """
+
+    def __init__(self, dim_hint: int = 0) -> None:
+        """Start empty; `dim_hint` is only an allocation hint."""
+        self.operations: list[FactOperation] = []
+        self._facts: dict[str, Fact] = {}
+        self._rows: dict[str, int] = {}
+        self._ids: list[str] = []
+        self._vectors: Matrix = np.zeros((0, dim_hint), dtype=np.float32)
+        self._alive = np.zeros(0, dtype=bool)
+
+    def __len__(self) -> int:
+        """Number of active facts."""
+        return int(self._alive[: len(self._ids)].sum())
+
+    def write(self, operation: FactOperation, vector: Vector | None) -> None:
+        """Append one operation; `vector` embeds its statement (None for `Reject`)."""
+        self.operations.append(operation)
+        if operation.op is Op.REJECT:
+            return
+        _apply(self._facts, operation)
+        if vector is not None:
+            self._place(operation.fact.fact_id, vector)
+        for fact_id in (operation.fact.fact_id, *operation.targets):
+            if fact_id in self._rows:
+                self._alive[self._rows[fact_id]] = self._facts[fact_id].status == "active"
+
+    def get(self, fact_id: str) -> Fact:
+        """The latest version of a fact, whatever its status.
+
+        Raises:
+            KeyError: When there is none of that id.
+        """
+        return self._facts[fact_id]
+
+    def active(self) -> list[Fact]:
+        """Every fact that currently holds, in order of first appearance."""
+        return [f for f in self._facts.values() if f.status == "active"]
+
+    def search(self, query: Vector, k: int) -> list[tuple[Fact, float]]:
+        """The k active facts with the highest cosine, best first; ties go to the older fact."""
+        n = len(self._ids)
+        if n == 0 or k < 1:
+            return []
+        scores = np.where(self._alive[:n], self._vectors[:n] @ query, -np.inf)
+        keep = np.argpartition(-scores, min(k, n) - 1)[:k] if n > k else np.arange(n)
+        order = keep[np.lexsort((keep, -scores[keep]))]
+        return [(self._facts[self._ids[i]], float(scores[i])) for i in order if np.isfinite(scores[i])]
+
+    def vector(self, fact_id: str) -> Vector:
+        """The embedding of a fact's statement, shape (dim,)."""
+        return self._vectors[self._rows[fact_id]]
+
+    def vectors(self) -> list[tuple[str, Vector]]:
+        """(fact id, embedding of its latest statement), for storage."""
+        return [(fact_id, self._vectors[row]) for fact_id, row in self._rows.items()]
+
+    def next_id(self, prefix: str) -> str:
+        """A sortable id that no fact of this book has."""
+        return f"{prefix}_{len(self._facts):05d}"
+
+    @property
+    def next_seq(self) -> int:
+        """Position of the next operation in the log."""
+        return len(self.operations)
+
+    def _place(self, fact_id: str, vector: Vector) -> None:
+        row = self._rows.setdefault(fact_id, len(self._ids))
+        if row == len(self._ids):
+            self._ids.append(fact_id)
+            self._reserve(len(vector))
+        self._vectors[row] = vector
+
+    def _reserve(self, dim: int) -> None:
+        if len(self._ids) <= len(self._alive):
+            return
+        size = max(64, 2 * len(self._alive))
+        vectors, alive = np.zeros((size, dim), dtype=np.float32), np.zeros(size, dtype=bool)
+        if len(self._alive):
+            vectors[: len(self._alive)], alive[: len(self._alive)] = self._vectors, self._alive
+        self._vectors, self._alive = vectors, alive
+
+
+def restore(operations: Sequence[FactOperation], vectors: dict[str, Vector]) -> FactBook:
+    """A book from its stored log and statement vectors."""
+    book = FactBook()
+    for operation in operations:
+        book.write(operation, vectors.get(operation.fact.fact_id))
+    return book
