@@ -1,0 +1,1 @@
+"""Parquet → Polars → tables with intervals. Reads finished runs only; never starts Ray."""
