@@ -1,0 +1,155 @@
+"""Model and embedder that write every call into a ledger, and replay what is already there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from memsif_ray.clients.ledger import Call, Ledger
+from memsif_ray.errors import ReplyInvalid, ServiceError
+from memsif_ray.ports import ChatModel, Embedder
+from memsif_ray.prompts.replies import parse_reply
+from memsif_ray.types import CallScope, ChatReply, ChatRequest, Matrix
+
+EMBED_STAGE = "embed"
+
+
+class MeteredChat:
+    """A `ChatModel` whose calls are in the ledger: replayed when already there, else made and written."""
+
+    def __init__(self, model: ChatModel, ledger: Ledger, *, model_name: str) -> None:
+        """Wrap `model`; `model_name` is part of each call's key, so changing models replays nothing."""
+        self._model = model
+        self._ledger = ledger
+        self._model_name = model_name
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """Answer from the ledger or from the model.
+
+        Raises:
+            ServiceError: As the model does; the failure is a row too, and is tried again on a later start.
+        """
+        key = call_key(request, self._model_name)
+        occurrence = self._ledger.next_occurrence(key)
+        known = self._ledger.finished(key, occurrence)
+        if known is not None:
+            return _reply(known)
+        about = _about(request, key, occurrence)
+        started = time.perf_counter()
+        try:
+            reply = await self._model.complete(request)
+        except ServiceError as exc:
+            latency_s = time.perf_counter() - started
+            self._ledger.append(Call(model=self._model_name, latency_s=latency_s, **_failure(exc), **about))
+            raise
+        self._ledger.append(Call(outcome=_outcome(reply, request), **asdict(reply), **about))
+        return reply
+
+
+class MeteredEmbedder:
+    """An `Embedder` whose calls are rows of stage `embed`, for the cost report.
+
+    They are never replayed: that is the embedding cache's task, which sits above, so that only texts really
+    sent to the model are counted.
+    """
+
+    def __init__(self, embedder: Embedder, ledger: Ledger, *, scope: CallScope) -> None:
+        """Wrap `embedder`; every call is booked on `scope`."""
+        self._embedder = embedder
+        self._ledger = ledger
+        self._scope = scope
+
+    @property
+    def model_id(self) -> str:
+        """Name of the wrapped embedder."""
+        return self._embedder.model_id
+
+    async def embed(self, texts: Sequence[str]) -> Matrix:
+        """Embed, then write the row.
+
+        Raises:
+            ServiceError: As the embedder does; the failure is a row too.
+        """
+        key = _digest([EMBED_STAGE, self.model_id, list(texts)])
+        about: dict[str, Any] = {
+            "call_key": key,
+            "occurrence": self._ledger.next_occurrence(key),
+            "stage": EMBED_STAGE,
+            "model": self.model_id,
+            "texts": len(texts),
+            **asdict(self._scope),
+        }
+        started = time.perf_counter()
+        try:
+            vectors = await self._embedder.embed(texts)
+        except ServiceError as exc:
+            self._ledger.append(Call(latency_s=time.perf_counter() - started, **_failure(exc), **about))
+            raise
+        self._ledger.append(Call(latency_s=time.perf_counter() - started, **about))
+        return vectors
+
+
+def call_key(request: ChatRequest, model_name: str) -> str:
+    """SHA-256 of all that decides a reply, plus the question and run it is for.
+
+    The question is part of it so that equal prompts of two questions, asked at the same time, keep their
+    own replies whichever comes first.
+    """
+    return _digest(
+        [
+            model_name,
+            request.stage,
+            request.system,
+            request.user,
+            request.schema,
+            request.max_tokens,
+            request.temperature,
+            request.seed,
+            request.attempt,
+            request.scope.question_id,
+            request.scope.run,
+        ]
+    )
+
+
+def _digest(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def _about(request: ChatRequest, key: str, occurrence: int) -> dict[str, Any]:
+    return {
+        "call_key": key,
+        "occurrence": occurrence,
+        "stage": request.stage,
+        "prompt_id": request.prompt_id,
+        "prompt_fingerprint": request.prompt_fingerprint,
+        **asdict(request.scope),
+    }
+
+
+def _outcome(reply: ChatReply, request: ChatRequest) -> str:
+    try:
+        parse_reply(reply, request.schema)
+    except ReplyInvalid as exc:
+        return f"invalid:{exc.reason}"
+    return "ok"
+
+
+def _failure(exc: ServiceError) -> dict[str, Any]:
+    return {"outcome": f"error:{type(exc).__name__}", "attempts": exc.attempts, "error": str(exc)}
+
+
+def _reply(row: Call) -> ChatReply:
+    return ChatReply(
+        content=row.content,
+        finish_reason=row.finish_reason,
+        model=row.model,
+        prompt_tokens=row.prompt_tokens,
+        completion_tokens=row.completion_tokens,
+        latency_s=row.latency_s,
+        attempts=row.attempts,
+    )

@@ -1,0 +1,48 @@
+"""One written Arrow schema per Parquet table: inference would drift with the first batch of nulls."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+ANSWERS = pa.schema(
+    [
+        pa.field("run", pa.int32(), nullable=False),
+        pa.field("method", pa.string(), nullable=False),
+        pa.field("conversation_id", pa.string(), nullable=False),
+        pa.field("question_id", pa.string(), nullable=False),
+        pa.field("question_index", pa.int32(), nullable=False),
+        pa.field("order", pa.int32(), nullable=False),  # place in the online order, from 0
+        pa.field("category", pa.string(), nullable=False),
+        pa.field("question", pa.string(), nullable=False),
+        pa.field("answer", pa.string()),  # null when there is none: then `error` names the reason
+        pa.field("error", pa.string(), nullable=False),
+        pa.field("gold_answer", pa.string(), nullable=False),
+        pa.field("gold_evidence", pa.list_(pa.string()), nullable=False),
+        pa.field("context", pa.string(), nullable=False),
+        pa.field("context_tokens", pa.int32(), nullable=False),
+        pa.field("context_items", pa.int32(), nullable=False),
+        pa.field("context_message_ids", pa.list_(pa.string()), nullable=False),
+        pa.field("retrieved_ids", pa.list_(pa.string()), nullable=False),  # ranked, best first
+        pa.field(
+            "build_s", pa.float64(), nullable=False
+        ),  # of the conversation's memory; same on all its rows
+        pa.field("retrieve_s", pa.float64(), nullable=False),
+        pa.field("answer_s", pa.float64(), nullable=False),
+    ]
+)
+"""One row per run, method and question, whether it was answered or not."""
+
+VERDICTS = pa.schema(
+    [
+        pa.field("run", pa.int32(), nullable=False),
+        pa.field("method", pa.string(), nullable=False),
+        pa.field("question_id", pa.string(), nullable=False),
+        pa.field("profile", pa.string(), nullable=False),
+        pa.field("outcome", pa.string()),  # right, wrong or invalid; null when nobody graded
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("f1", pa.float64()),  # null when there is no reference
+        pa.field("evidence_recall", pa.float64()),  # null when there is no gold evidence
+        pa.field("abstained", pa.bool_(), nullable=False),
+    ]
+)
+"""One row per answer and judge profile; the scores that need no judge stand beside the outcome."""
