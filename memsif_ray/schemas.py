@@ -23,11 +23,7 @@ ANSWERS = pa.schema(
         pa.field("context_items", pa.int32(), nullable=False),
         pa.field("context_message_ids", pa.list_(pa.string()), nullable=False),
         pa.field("retrieved_ids", pa.list_(pa.string()), nullable=False),  # ranked, best first
-        pa.field(
-            "build_s", pa.float64(), nullable=False
-        ),  # of the conversation's memory; same on all its rows
-        pa.field("retrieve_s", pa.float64(), nullable=False),
-        pa.field("answer_s", pa.float64(), nullable=False),
+        pa.field("seconds", pa.float64(), nullable=False),  # wall clock of retrieval and answering
     ]
 )
 """One row per run, method and question, whether it was answered or not."""
@@ -46,3 +42,28 @@ VERDICTS = pa.schema(
     ]
 )
 """One row per answer and judge profile; the scores that need no judge stand beside the outcome."""
+
+CALLS = pa.schema(
+    [
+        pa.field("call_key", pa.string(), nullable=False),
+        pa.field("occurrence", pa.int32(), nullable=False),
+        pa.field("stage", pa.string(), nullable=False),
+        pa.field("method", pa.string(), nullable=False),
+        pa.field("conversation_id", pa.string(), nullable=False),
+        pa.field("question_id", pa.string(), nullable=False),  # "" while memory is built
+        pa.field("run", pa.int32(), nullable=False),
+        pa.field("model", pa.string(), nullable=False),
+        pa.field("prompt_id", pa.string(), nullable=False),
+        pa.field("prompt_fingerprint", pa.string(), nullable=False),
+        pa.field("texts", pa.int32(), nullable=False),  # embedded; 0 for a chat call
+        pa.field("prompt_tokens", pa.int32()),  # the server's usage; null when it gave none
+        pa.field("completion_tokens", pa.int32()),
+        pa.field("latency_s", pa.float64(), nullable=False),
+        pa.field("finish_reason", pa.string(), nullable=False),
+        pa.field("outcome", pa.string(), nullable=False),  # ok, invalid:<reason> or error:<type>
+        pa.field("attempts", pa.int32(), nullable=False),
+        pa.field("error", pa.string(), nullable=False),
+        pa.field("content", pa.string()),  # null when the server sent none
+    ]
+)
+"""One row per model call: the ledger's `Call`, in the order of its fields."""
