@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+SCHEMA_VERSION = 1
+"""Stored in every file; raised when a column changes its meaning."""
+
 ANSWERS = pa.schema(
     [
         pa.field("run", pa.int32(), nullable=False),
@@ -67,3 +70,143 @@ CALLS = pa.schema(
     ]
 )
 """One row per model call: the ledger's `Call`, in the order of its fields."""
+
+_TEXT, _WHOLE, _NUMBER, _FLAG = pa.string(), pa.int32(), pa.float64(), pa.bool_()
+_TIME = pa.timestamp("us")  # local time without a zone, as the data gives it
+_IDS = pa.list_(pa.string())
+_VECTOR = pa.list_(pa.float32())  # its length is the embedder's, and a table may hold no vector at all
+
+
+def _table(optional: str = "", /, **columns: pa.DataType) -> pa.Schema:
+    """Columns in order; those named in `optional` may be null."""
+    nullable = optional.split()
+    return pa.schema([pa.field(name, kind, nullable=name in nullable) for name, kind in columns.items()])
+
+
+_SCOPE: dict[str, pa.DataType] = {"method": _TEXT, "conversation_id": _TEXT, "run": _WHOLE}
+"""Whose row it is. `run` is null for what building memory made, before any question."""
+
+CONVERSATIONS = _table(conversation_id=_TEXT, dataset=_TEXT, speakers=_IDS)
+MESSAGES = _table(
+    "caption",
+    conversation_id=_TEXT,
+    message_id=_TEXT,
+    position=_WHOLE,
+    session=_WHOLE,
+    speaker=_TEXT,
+    text=_TEXT,
+    timestamp=_TIME,
+    caption=_TEXT,
+    role=_TEXT,
+)
+QUESTIONS = _table(
+    "asked_at",
+    conversation_id=_TEXT,
+    question_id=_TEXT,
+    index=_WHOLE,
+    text=_TEXT,
+    category=_TEXT,
+    asked_at=_TIME,
+)
+GOLD = _table("trap", question_id=_TEXT, answer=_TEXT, evidence=_IDS, trap=_TEXT, abstain=_FLAG)
+"""References, apart from the questions here too."""
+
+SEGMENTS = _table(
+    "run",
+    **_SCOPE,
+    segment_id=_TEXT,
+    start=_WHOLE,
+    stop=_WHOLE,
+    message_ids=_IDS,
+    embedding=_VECTOR,
+    entities=_IDS,
+)
+TRAJECTORIES = _table(
+    "run", **_SCOPE, trajectory_id=_TEXT, segment_ids=_IDS, embedding=_VECTOR, entities=_IDS
+)
+FACT_OPERATIONS = _table(
+    "run event_time valid_from valid_to replaced_by",
+    **_SCOPE,
+    seq=_WHOLE,
+    op=_TEXT,
+    fact_id=_TEXT,
+    track=_TEXT,
+    subject=_TEXT,
+    type=_TEXT,
+    attribute=_TEXT,
+    statement=_TEXT,
+    message_ids=_IDS,
+    segment_ids=_IDS,
+    ingested_at=_TIME,
+    event_time=_TIME,
+    valid_from=_TIME,
+    valid_to=_TIME,
+    status=_TEXT,
+    replaced_by=_TEXT,
+    query_ids=_IDS,
+    targets=_IDS,
+    decided_by=_TEXT,
+    reason=_TEXT,
+)
+"""The append-only fact log; each row holds the whole version of the fact that it wrote."""
+DECISIONS = _table(
+    "run score",
+    **_SCOPE,
+    kind=_TEXT,
+    subject_id=_TEXT,
+    outcome=_TEXT,
+    decided_by=_TEXT,
+    score=_NUMBER,
+    detail=_TEXT,
+)
+CLUSTERS = _table(
+    "run promoted_fact_id",
+    **_SCOPE,
+    cluster_id=_TEXT,
+    subject=_TEXT,
+    statements=_IDS,
+    query_ids=_IDS,
+    queries=_IDS,
+    sources=_IDS,
+    message_ids=_IDS,
+    first_seen=_TIME,
+    last_seen=_TIME,
+    promoted_fact_id=_TEXT,
+)
+VECTORS = _table("run", **_SCOPE, kind=_TEXT, unit_id=_TEXT, model_id=_TEXT, vector=_VECTOR)
+
+RETRIEVALS = _table(
+    "timestamp",
+    **_SCOPE,
+    question_id=_TEXT,
+    rank=_WHOLE,
+    item_id=_TEXT,
+    kind=_TEXT,
+    text=_TEXT,
+    message_ids=_IDS,
+    timestamp=_TIME,
+    score=_NUMBER,
+)
+"""One row per line of an answer's context, in reading order."""
+UNITS = _table("run", stage=_TEXT, **_SCOPE, status=_TEXT, failed=_WHOLE, reason=_TEXT, seconds=_NUMBER)
+"""One row per unit of work: `status` is done, incomplete (`failed` questions) or failed."""
+
+TABLES = {
+    "conversations": CONVERSATIONS,
+    "messages": MESSAGES,
+    "questions": QUESTIONS,
+    "gold": GOLD,
+    "segments": SEGMENTS,
+    "trajectories": TRAJECTORIES,
+    "fact_operations": FACT_OPERATIONS,
+    "decisions": DECISIONS,
+    "clusters": CLUSTERS,
+    "vectors": VECTORS,
+    "retrievals": RETRIEVALS,
+    "answers": ANSWERS,
+    "verdicts": VERDICTS,
+    "calls": CALLS,
+    "units": UNITS,
+}
+VOLATILE = frozenset({"latency_s", "seconds", "attempts"})
+"""Columns that say how it went, not what came out: two equal runs may differ in them, and in no other."""
