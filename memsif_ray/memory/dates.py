@@ -61,6 +61,12 @@ def resolve(text: str, anchor: datetime) -> tuple[TimeRef, ...]:
     return _resolve(text, anchor.date(), past=False)
 
 
+def explicit_dates(text: str) -> tuple[TimeRef, ...]:
+    """Only the dates that name their year, which need no anchor."""
+    any_day = date(2000, 1, 1)  # what depends on it is dropped
+    return tuple(ref for ref in _resolve(text, any_day, past=False) if ref.explicit)
+
+
 def event_time(text: str, anchor: datetime) -> TimeRef | None:
     """When the thing happened that `text` is mainly about; None when it does not say.
 
@@ -85,10 +91,7 @@ def parse_question_time(text: str, asked_at: datetime | None = None) -> TimeRef 
         text: The question.
         asked_at: When it was asked; without it only dates that name their year count.
     """
-    if asked_at is not None:
-        refs = _resolve(text, asked_at.date(), past=True)
-    else:  # any day does as the anchor: what depends on it is dropped
-        refs = tuple(ref for ref in _resolve(text, date.max, past=True) if ref.explicit)
+    refs = explicit_dates(text) if asked_at is None else _resolve(text, asked_at.date(), past=True)
     return refs[0] if refs else None
 
 
