@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -99,10 +100,8 @@ def retry_after_s(header: str | None, now: datetime | None = None) -> float | No
     """
     if header is None:
         return None
-    try:
+    if re.fullmatch(r"-?\d+(\.\d+)?", header.strip()):
         return max(0.0, float(header))
-    except ValueError:
-        pass
     try:
         date = parsedate_to_datetime(header)
     except ValueError:

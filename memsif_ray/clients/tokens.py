@@ -16,12 +16,12 @@ from memsif_ray.errors import ConfigError
 LOGGER = logging.getLogger(__name__)
 
 _CACHED_TEXTS = 16_384
-_LATIN_MARGIN = 1.15
+_LATIN_MARGIN = 1.05
 _CHARS_PER_TOKEN = 4
 # Long runs without a space or a dot are keys, hashes or encoded files: their tokens are hardly longer than
-# a character. Words and spaces compress well, digits and everything else do not.
+# a character. Words with the space before them compress well, digits and everything else do not.
 _DENSE = re.compile(r"[A-Za-z0-9+/=_-]{24,}")
-_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f ]+")
+_LATIN = re.compile(r"(?: ?[A-Za-z\u00c0-\u024f]+)+")
 _ASTRAL = re.compile(r"[\U00010000-\U0010ffff]")
 
 
@@ -30,7 +30,10 @@ class EstimatingCounter:
 
     Counted as one token each: CJK and any other non-Latin character, digits, punctuation, line ends, and
     every character of a dense run such as base64. Characters beyond U+FFFF (emoji) count two. Latin words
-    and spaces count one token per four characters plus 15 %.
+    with the space before them count one token per four characters plus 5 %.
+
+    English chat comes out about 30 % above the tokenizers of Qwen2.5 and SmolLM2. Too low is possible for
+    scripts that a tokenizer was not trained on: it then needs up to three tokens per character.
     """
 
     exact = False
