@@ -47,16 +47,11 @@ def _outcome(label: str) -> Outcome:
     return Outcome.WRONG if label in _WRONG else Outcome.INVALID
 
 
-async def grade(
-    question: Question, gold: Gold, answer: Answer, *, judge: ChatModel, scope: CallScope
-) -> Verdict:
-    """Grade one answer. The judge is called only where the answer could be right and rules cannot tell.
+def grade_by_rule(question: Question, gold: Gold, answer: Answer) -> Verdict | None:
+    """The verdict that needs no judge, or None when one has to decide.
 
     A missing or blank answer is wrong. A question to abstain from is right if and only if the answer
     abstains. An answer that only repeats the trap is wrong.
-
-    Raises:
-        ServiceError: When the judge's endpoint failed.
     """
     if answer.text is None or is_blank(answer.text):
         return Verdict(question.question_id, Outcome.WRONG, PROFILE, answer.error or "no answer")
@@ -66,7 +61,21 @@ async def grade(
         return Verdict(question.question_id, outcome, PROFILE, "abstained" if abstained else "made a claim")
     if gold.trap is not None and _same_words(answer.text, gold.trap):
         return Verdict(question.question_id, Outcome.WRONG, PROFILE, "gave the trap")
-    return await _ask_judge(question, gold, answer.text, judge=judge, scope=scope)
+    return None
+
+
+async def grade(
+    question: Question, gold: Gold, answer: Answer, *, judge: ChatModel, scope: CallScope
+) -> Verdict:
+    """Grade one answer: by rule where that is possible, else by the judge.
+
+    Raises:
+        ServiceError: When the judge's endpoint failed.
+    """
+    verdict = grade_by_rule(question, gold, answer)
+    if verdict is not None:
+        return verdict
+    return await _ask_judge(question, gold, answer, judge=judge, scope=scope)
 
 
 def _same_words(text: str, other: str) -> bool:
@@ -74,7 +83,7 @@ def _same_words(text: str, other: str) -> bool:
 
 
 async def _ask_judge(
-    question: Question, gold: Gold, candidate: str, *, judge: ChatModel, scope: CallScope
+    question: Question, gold: Gold, answer: Answer, *, judge: ChatModel, scope: CallScope
 ) -> Verdict:
     content: str | None = None
     for attempt in range(ATTEMPTS):
@@ -87,7 +96,7 @@ async def _ask_judge(
             attempt=attempt,
             question=question.text,
             reference=gold.answer,
-            candidate=candidate,
+            candidate=answer.text,
         )
         content = (await judge.complete(request)).content
         outcome = parse_verdict(content)

@@ -24,6 +24,9 @@ from memsif_ray.evaluation.abstention import abstains
         "I do not have enough information to answer.",
         "Unable to determine.",
         "I am unable to answer.",
+        "You did not mention this information. You mentioned a cat but not a hamster.",
+        "The information provided is not enough. You fixed the fence, but you did not mention buying cows.",
+        "You mentioned ten days in one place but did not mention the other trip.",
     ],
 )
 def test_an_answer_that_says_it_does_not_know_abstains(answer):
@@ -45,6 +48,9 @@ def test_an_answer_that_says_it_does_not_know_abstains(answer):
         "She could not find her keys.",
         "Not mentioned, but probably a sea opera.",
         "I don't know, perhaps a sea opera",
+        "Not mentioned, but it was a sea opera.",
+        "It is not mentioned. I think it was a sea opera.",
+        "I don't have pets.",
         "She did not mention the move to Tom at first. " + "Then she told him all about the new flat. " * 6,
     ],
 )

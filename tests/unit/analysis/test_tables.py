@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from analysis.rendering import render_text, to_markdown
+from analysis.tables import read_summary, summarise
+from memsif_ray.clients.ledger import Call
+from memsif_ray.schemas import ANSWERS, CALLS, VERDICTS
+
+CATEGORY = {"a1": "S-hop", "a2": "M-hop", "a3": "Adv", "b1": "S-hop"}
+
+
+def _answer(method: str, question: str, run: int = 0, **changes) -> dict:
+    row = {
+        "run": run,
+        "method": method,
+        "conversation_id": question[0],
+        "question_id": question,
+        "question_index": int(question[1]),
+        "order": 0,
+        "category": CATEGORY[question],
+        "question": "?",
+        "answer": "something",
+        "error": "",
+        "gold_answer": "gold",
+        "gold_evidence": ["D1:1"],
+        "context": "",
+        "context_tokens": 0,
+        "context_items": 0,
+        "context_message_ids": [],
+        "retrieved_ids": [],
+        "seconds": 0.5,
+    }
+    return row | changes
+
+
+def _verdict(method: str, question: str, outcome: str | None, run: int = 0, **changes) -> dict:
+    row = {
+        "run": run,
+        "method": method,
+        "question_id": question,
+        "profile": "memsif",
+        "outcome": outcome,
+        "reason": "",
+        "f1": 0.5,
+        "evidence_recall": 1.0,
+        "abstained": False,
+    }
+    return row | changes
+
+
+def _call(
+    method: str, stage: str, tokens: tuple[int | None, int | None], latency_s: float, **changes
+) -> dict:
+    row = {
+        "call_key": "k",
+        "occurrence": 0,
+        "stage": stage,
+        "method": method,
+        "conversation_id": "a",
+        "question_id": "",
+        "run": 0,
+        "model": "m",
+        "prompt_id": "",
+        "prompt_fingerprint": "",
+        "texts": 0,
+        "prompt_tokens": tokens[0],
+        "completion_tokens": tokens[1],
+        "latency_s": latency_s,
+        "finish_reason": "stop",
+        "outcome": "ok",
+        "attempts": 1,
+        "error": "",
+        "content": "",
+    }
+    return row | changes
+
+
+RUN = {
+    "answers": (
+        ANSWERS,
+        [
+            *[_answer("memsif", q, run) for q in CATEGORY for run in (0, 1)],
+            *[_answer("naive-rag", q) for q in ("a1", "a2", "a3")],
+            _answer("naive-rag", "b1", answer=None, error="ServiceBusy: time-out"),
+        ],
+    ),
+    "verdicts": (
+        VERDICTS,
+        [
+            _verdict("memsif", "a1", "right", 0),
+            _verdict("memsif", "a1", "wrong", 1),
+            _verdict("memsif", "a2", "right", 0, f1=None, evidence_recall=None),
+            _verdict("memsif", "a2", "invalid", 1, f1=None, evidence_recall=None),
+            _verdict("memsif", "a3", "right", 0),
+            _verdict("memsif", "a3", "right", 1),
+            _verdict("memsif", "b1", "right", 0, f1=1.0),
+            _verdict("memsif", "b1", "right", 1, f1=1.0),
+            _verdict("memsif", "b1", "wrong", 0, profile="other"),
+            _verdict("naive-rag", "a1", "wrong"),
+            _verdict("naive-rag", "a2", "right"),
+            _verdict("naive-rag", "a3", "wrong"),
+            _verdict("naive-rag", "b1", "wrong", f1=0.0),
+        ],
+    ),
+    "calls": (
+        CALLS,
+        [
+            _call("memsif", "boundary", (300, 20), 2.0),
+            _call("memsif", "answer", (70, 10), 1.0),
+            _call("memsif", "judge", (800, 8), 4.0),
+            _call("memsif", "embed", (None, None), 3.0, texts=16),
+            _call("naive-rag", "answer", (40, 4), 0.4),
+            _call("naive-rag", "answer", (None, None), 0.4),
+            _call("naive-rag", "answer", (None, None), 9.2, outcome="error:ServiceBusy"),
+            _call("", "probe", (9, 9), 9.0),
+        ],
+    ),
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    for name, (schema, rows) in RUN.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        for part, half in enumerate((rows[::2], rows[1::2])):
+            pq.write_table(pa.Table.from_pylist(half, schema=schema), folder / f"{part}.parquet")
+        (folder / "_manifest.json").write_text("{}")
+    return tmp_path
+
+
+def test_scores_average_runs_per_question_and_keep_the_unscored_apart(run):
+    scores = read_summary(run).scores
+    columns = ["category", "n", "scored", "acc", "f1", "evidence_recall", "invalid", "ungraded", "failures"]
+    assert scores.filter(method="memsif").select(columns).rows() == [
+        ("S-hop", 2, 2, 0.75, 0.75, 1.0, 0, 0, 0),
+        ("M-hop", 1, 1, 1.0, None, None, 1, 0, 0),  # one run right, one unreadable
+        ("Adv", 1, 1, 1.0, 0.5, 1.0, 0, 0, 0),
+        ("Total", 3, 3, pytest.approx(2.5 / 3), 0.75, 1.0, 1, 0, 0),
+    ]
+    assert scores.filter(method="naive-rag").select(columns).rows() == [
+        ("S-hop", 2, 2, 0.0, 0.25, 1.0, 0, 0, 1),
+        ("M-hop", 1, 1, 1.0, 0.5, 1.0, 0, 0, 0),
+        ("Adv", 1, 1, 0.0, 0.5, 1.0, 0, 0, 0),
+        ("Total", 3, 3, pytest.approx(1 / 3), pytest.approx(1 / 3), 1.0, 0, 0, 1),
+    ]
+
+
+def test_costs_leave_judge_and_embedding_apart(run):
+    assert read_summary(run).costs.to_dicts() == [
+        {
+            "method": "memsif",
+            "questions": 8,
+            "tokens": 50.0,
+            "model_s": 0.375,
+            "wall_s": 0.5,
+            "judge_tokens": 101.0,
+            "judge_s": 0.5,
+            "embedded_texts": 2.0,
+            "embed_s": 0.375,
+            "unmetered": 0,
+        },
+        {
+            "method": "naive-rag",
+            "questions": 4,
+            "tokens": 11.0,
+            "model_s": 2.5,
+            "wall_s": 0.5,
+            "judge_tokens": 0.0,
+            "judge_s": 0.0,
+            "embedded_texts": 0.0,
+            "embed_s": 0.0,
+            "unmetered": 1,
+        },
+    ]
+
+
+def test_gains_are_paired_and_clustered_by_conversation(run):
+    (gain,) = read_summary(run).gains.to_dicts()
+    # Differences 0.5 and 0 in conversation a, 1 in b: means of resamples are 0.25, 0.5 or 1.
+    assert gain == {
+        "method": "naive-rag",
+        "n": 3,
+        "point": 0.5,
+        "low": 0.25,
+        "high": 1.0,
+        "flag": "",
+        "skipped": 0,
+    }
+    (stratified,) = read_summary(run, stratified=True).gains.to_dicts()
+    assert (stratified["low"], stratified["high"]) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+
+
+def test_without_verdicts_nothing_is_scored_as_zero(run):
+    for part in (run / "verdicts").glob("*.parquet"):
+        part.unlink()
+    summary = read_summary(run)
+    assert summary.scores["acc"].null_count() == summary.scores.height
+    assert summary.scores.filter(method="naive-rag", category="Total")["ungraded"].item() == 3
+    (gain,) = summary.gains.to_dicts()
+    assert (gain["n"], gain["point"], gain["flag"]) == (0, None, "empty")
+    assert "| memsif | – | – | – | – |" in to_markdown(summary)
+
+
+def test_an_unknown_profile_reads_no_verdict(run):
+    assert read_summary(run, profile="longmemeval").scores["scored"].sum() == 0
+
+
+def test_an_empty_run_has_empty_tables(tmp_path):
+    summary = read_summary(tmp_path)
+    assert summary.as_dict() == {"scores": [], "costs": [], "gains": []}
+    assert to_markdown(summary).startswith("| method | ACC |")
+
+
+def test_a_run_of_one_method_has_no_gain(run):
+    kept = pl.col("method") == "memsif"
+    tables = {
+        name: pl.LazyFrame(pa.Table.from_pylist(rows, schema=schema)) for name, (schema, rows) in RUN.items()
+    }
+    summary = summarise(**{name: table.filter(kept) for name, table in tables.items()})
+    assert summary.gains.height == 0
+    assert summary.costs.height == 1
+
+
+def test_the_markdown_tables_are_as_expected(run):
+    accuracy, beside, caption = to_markdown(read_summary(run)).split("\n\n")
+    assert accuracy.splitlines() == [
+        "| method | S-hop | M-hop | ACC | gain [95 %] |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| memsif | 75.0 | 100.0 | 83.3 | – |",
+        "| naive-rag | 0.0 | 100.0 | 33.3 | +50.0 [+25.0, +100.0] |",
+    ]
+    assert beside.splitlines() == [
+        "| method | F1 | recall | Adv | invalid | failed | tok/q | s/q |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| memsif | 75.0 | 100.0 | 100.0 | 1 | 0 | 50 | 0.38 |",
+        "| naive-rag | 33.3 | 100.0 | 0.0 | 0 | 1 | 11+ | 2.50 |",
+    ]
+    assert "Adversarial questions count in Adv only" in caption
+
+
+def test_an_undefined_interval_is_named_not_drawn(run):
+    for table in ("answers", "verdicts"):
+        for part in (run / table).glob("*.parquet"):
+            pq.write_table(pq.read_table(part, filters=[("question_id", "!=", "b1")]), part)
+    assert "| +25.0 [" not in to_markdown(read_summary(run))
+    assert "(one cluster)" in to_markdown(read_summary(run))
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_terminal_shows_the_same_cells_uncut(run, width):
+    console = Console(file=io.StringIO(), width=width)
+    console.print(render_text(read_summary(run)))
+    shown = console.file.getvalue()
+    for cell in ("naive-rag", "+50.0 [+25.0, +100.0]", "83.3", "11+"):
+        assert cell in shown
+    assert "…" not in shown
+
+
+def test_a_summary_is_plain_data(run):
+    plain = read_summary(run).as_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+
+
+def test_the_calls_table_has_the_columns_of_the_ledger():
+    assert CALLS.names == [field.name for field in fields(Call)]
