@@ -17,8 +17,9 @@ from memsif_ray.types import ChatReply, ChatRequest, Matrix, Vector
 Script: TypeAlias = Callable[[ChatRequest], str | None | Exception]
 """What to say: text, None for a reply without content, or an exception to raise."""
 
-_ID_FIELD = re.compile(r"(^|_)(ids?|evidence|sources?)$")
-_MESSAGE_ID = re.compile(r"\bD\d+:\d+\b")
+_LABELLED = re.compile(r"(?:\[(?P<number>\d+)\] )?(?:(?P<speaker>[^:]{1,40}): )?(?P<text>.+)")
+_QUESTION = re.compile(r"<question>(.*?)</question>", re.S)
+_TYPE = re.compile(r"^- (\w+):", re.M)
 _COUNTER = EstimatingCounter()
 
 
@@ -49,36 +50,37 @@ class ScriptedChat:
 def reasonable(request: ChatRequest) -> str:
     """A deterministic reply of the right shape for any stage.
 
-    Without a schema it is the line of the user message that shares most words with the message's last line,
-    where a prompt puts its question. With one it is the schema's plainest valid instance: choices are drawn
-    by a hash of the request, texts are lines of the user message, ids are message ids found there.
+    Without a schema it is the line of the user message that shares most words with the question there. With
+    one it is the schema's plainest valid instance about one line of the user message: its text, its speaker
+    as subject, its number as source. The line and all choices are drawn by a hash of the request.
     """
+    lines = [
+        line for line in map(str.strip, request.user.splitlines()) if not (is_blank(line) or line[0] == "<")
+    ]
     if request.schema is None:
-        return _closest_line(request.user)
-    seed = hashlib.sha256(
-        f"{request.stage}\0{request.user}\0{request.attempt}".encode("utf-8", "replace")
-    ).digest()
-    return json.dumps(
-        _Instance(request, int.from_bytes(seed[:8], "big")).of(request.schema), ensure_ascii=False
+        asked = _QUESTION.search(request.user)
+        return _closest(lines or ["nothing"], asked[1] if asked else lines[-1] if lines else "")
+    return json.dumps(_Instance(request, lines or ["nothing"]).of(request.schema), ensure_ascii=False)
+
+
+def _closest(lines: list[str], question: str) -> str:
+    asked = set(words(question))
+    return max(
+        (line for line in lines if line != question),
+        key=lambda line: len(asked & set(words(line))),
+        default=question,
     )
 
 
-def _closest_line(text: str) -> str:
-    *lines, question = [line for line in text.splitlines() if not is_blank(line)] or [""]
-    asked = set(words(question))
-    return max(lines, key=lambda line: len(asked & set(words(line))), default=question)
-
-
 class _Instance:
-    """Builds one instance of a JSON schema: required properties only, shortest lists, no recursion limit."""
+    """Builds one instance of a JSON schema: required properties only, shortest lists, first of a union."""
 
-    def __init__(self, request: ChatRequest, seed: int) -> None:
+    def __init__(self, request: ChatRequest, lines: list[str]) -> None:
         self._root = request.schema or {}
-        self._seed = seed
-        self._lines = [line.strip() for line in request.user.splitlines() if not is_blank(line)] or [
-            "nothing"
-        ]
-        self._ids = _MESSAGE_ID.findall(request.user)
+        self._seed = f"{request.stage}\0{request.user}\0{request.attempt}"
+        self._types = _TYPE.findall(request.system)
+        about = _LABELLED.fullmatch(self._pick(lines, "line"))
+        self._about = about.groupdict() if about else {"number": None, "speaker": None, "text": "nothing"}
 
     def of(self, schema: dict[str, Any], name: str = "") -> Any:
         if "$ref" in schema:
@@ -91,33 +93,29 @@ class _Instance:
             if union in schema:
                 return self.of(schema[union][0], name)
         kind = schema.get("type", "object")
-        return getattr(self, f"_{kind[0] if isinstance(kind, list) else kind}")(schema, name)
+        return self._plain(kind[0] if isinstance(kind, list) else kind, schema, name)
 
-    def _object(self, schema: dict[str, Any], name: str) -> dict[str, Any]:
-        properties = schema.get("properties", {})
-        return {key: self.of(properties.get(key, {}), key) for key in schema.get("required", properties)}
-
-    def _array(self, schema: dict[str, Any], name: str) -> list[Any]:
-        size = min(max(1, schema.get("minItems", 1)), schema.get("maxItems", 1_000_000))
-        return [self.of(schema.get("items", {"type": "string"}), name) for _ in range(size)]
-
-    def _string(self, schema: dict[str, Any], name: str) -> str:
-        source = self._ids if self._ids and _ID_FIELD.search(name) else self._lines
-        text: str = self._pick(source, name)
-        return text[: schema.get("maxLength", len(text))].ljust(schema.get("minLength", 0), ".")
-
-    def _integer(self, schema: dict[str, Any], name: str) -> int:
-        low = schema.get("minimum", 0)
-        return int(low + self._draw(name) % (schema.get("maximum", low) - low + 1))
-
-    def _number(self, schema: dict[str, Any], name: str) -> float:
-        return float(schema.get("minimum", 0))
-
-    def _boolean(self, schema: dict[str, Any], name: str) -> bool:
-        return self._draw(name) % 2 == 0
-
-    def _null(self, schema: dict[str, Any], name: str) -> None:
+    def _plain(self, kind: str, schema: dict[str, Any], name: str) -> Any:
+        match kind:
+            case "object":
+                properties = schema.get("properties", {})
+                return {key: self.of(properties.get(key, {}), key) for key in schema.get("required", ())}
+            case "array":
+                size = max(schema.get("minItems", 0), min(1, schema.get("maxItems", 1)))
+                return [self.of(schema.get("items", {}), name) for _ in range(size)]
+            case "string":
+                return self._text(name)[: schema.get("maxLength")].ljust(schema.get("minLength", 0), ".")
+            case "integer" | "number":
+                number = max(int(self._about["number"] or 0), schema.get("minimum", 0))
+                return min(number, schema.get("maximum", number))
+            case "boolean":
+                return self._draw(name) % 2 == 0
         return None
+
+    def _text(self, name: str) -> str:
+        if name == "type" and self._types:
+            return str(self._pick(self._types, name))
+        return self._about["speaker" if name == "subject" else "text"] or "someone"
 
     def _resolve(self, reference: str) -> dict[str, Any]:
         found: Any = self._root
@@ -129,7 +127,8 @@ class _Instance:
         return options[self._draw(name) % len(options)]
 
     def _draw(self, name: str) -> int:
-        return int.from_bytes(hashlib.sha256(f"{self._seed}\0{name}".encode()).digest()[:8], "big")
+        digest = hashlib.sha256(f"{self._seed}\0{name}".encode("utf-8", "replace")).digest()
+        return int.from_bytes(digest[:8], "big")
 
 
 class HashEmbedder:

@@ -82,7 +82,7 @@ async def test_null_content_stays_null_and_reasoning_is_never_mined():
     assert (reply.content, reply.finish_reason) == (None, "length")
 
 
-# Structured output -------------------------------------------------------------------------------------------
+# Structured output
 
 
 async def test_a_server_that_takes_schemas_gets_them():
@@ -143,7 +143,7 @@ async def test_prompt_mode_never_sends_the_field():
     assert server.bodies[0]["messages"][0]["content"].startswith("Reply with one JSON object")
 
 
-# Thinking ----------------------------------------------------------------------------------------------------
+# Thinking
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ async def test_a_server_without_the_switch_is_asked_again_without_it_for_good():
     assert "response_format" in server.bodies[1]
 
 
-# Retries -----------------------------------------------------------------------------------------------------
+# Retries
 
 
 async def test_one_retry_layer_takes_five_attempts():
@@ -228,7 +228,7 @@ async def test_calls_in_flight_are_bounded():
     assert (server.max_open, server.requests["/v1/chat/completions"]) == (4, 20)
 
 
-# Fault isolation ---------------------------------------------------------------------------------------------
+# Fault isolation
 
 TOO_LONG = "This model's maximum context length is 2048 tokens, however you requested 4852 tokens"
 FAULTS_BY_ROW = {

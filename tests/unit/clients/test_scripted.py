@@ -19,7 +19,11 @@ from memsif_ray.prompts import load, names
 from memsif_ray.text import is_blank
 from memsif_ray.types import ChatRequest
 
-PROMPT = "[D1:3] Pia: I keep bees\n[D1:4] Bram: I play the oboe\nWho plays the oboe?"
+PROMPT = """<notes>
+[1] Pia: I keep bees
+[2] Bram: I play the oboe
+</notes>
+<question>Who plays the oboe?</question>"""
 
 
 def asking(user=PROMPT, **settings):
@@ -35,7 +39,7 @@ def with_schema(schema, **settings):
 def test_every_prompt_that_ships_gets_a_valid_reply(prompt, attempt):
     schema = load(prompt).schema
     if schema is None:
-        assert reasonable(asking()) == "[D1:4] Bram: I play the oboe"
+        assert reasonable(asking()) == "[2] Bram: I play the oboe"
     else:
         jsonschema.validate(with_schema(schema, attempt=attempt), schema)
 
@@ -46,7 +50,8 @@ def test_replies_follow_the_schema_in_every_corner():
         "$defs": {"op": {"type": "object", "properties": {"op": {"const": "Add"}}, "required": ["op"]}},
         "properties": {
             "operations": {"type": "array", "minItems": 2, "items": {"$ref": "#/$defs/op"}},
-            "evidence": {"type": "array", "items": {"type": "string"}},
+            "notes": {"type": "array", "items": {"type": "integer"}},
+            "subject": {"type": "string"},
             "statement": {"type": "string", "minLength": 3, "maxLength": 5},
             "when": {"type": ["string", "null"]},
             "either": {"anyOf": [{"type": "integer", "minimum": 3, "maximum": 4}, {"type": "null"}]},
@@ -58,7 +63,8 @@ def test_replies_follow_the_schema_in_every_corner():
         },
         "required": [
             "operations",
-            "evidence",
+            "notes",
+            "subject",
             "statement",
             "when",
             "either",
@@ -70,9 +76,20 @@ def test_replies_follow_the_schema_in_every_corner():
     }
     reply = with_schema(schema)
     jsonschema.validate(reply, schema)
-    assert set(reply["evidence"]) <= {"D1:3", "D1:4"}
+    assert (reply["subject"], reply["notes"]) in [("Pia", [1]), ("Bram", [2])]
     assert "optional" not in reply
     assert reply == with_schema(schema)
+
+
+def test_fact_types_come_from_the_system_message():
+    schema = {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]}
+    assert with_schema(schema, system="Fact types:\n- Pet: animals\n- Job: work")["type"] in {"Pet", "Job"}
+
+
+@pytest.mark.parametrize("user", ["", "<notes>\n</notes>", "what?", "[7]", "\ud800"])
+def test_odd_prompts_get_a_reply_too(user):
+    assert isinstance(reasonable(asking(user)), str)
+    assert with_schema(load("extract").schema, user=user)["facts"]
 
 
 def test_choices_differ_between_requests():
