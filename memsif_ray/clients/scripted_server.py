@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -34,6 +34,7 @@ class Fault:
         hang_s: Silence before anything is sent.
         drop: The connection closes in the middle of the reply.
         null_content: A reply whose content is null and whose `reasoning` holds this text.
+        raw: Sent instead of a reply: as JSON when it starts with a brace, else as HTML.
     """
 
     status: int = 200
@@ -43,6 +44,7 @@ class Fault:
     hang_s: float = 0.0
     drop: bool = False
     null_content: str | None = None
+    raw: str | None = None
 
 
 FaultScript: TypeAlias = Callable[[int, dict[str, Any]], Fault | None]
@@ -177,10 +179,13 @@ class _Chat:
                 return _refused(fault)
             if fault.drop:
                 return _Dropped()
+            if fault.raw is not None:
+                kind = "application/json" if fault.raw.startswith("{") else "text/html"
+                return Response(fault.raw, media_type=kind)
             return JSONResponse(self._completion(body, fault))
 
     @asynccontextmanager
-    async def _worked_on(self) -> Any:
+    async def _worked_on(self) -> AsyncIterator[None]:
         self._open += 1
         self.state.max_open = max(self.state.max_open, self._open)
         try:

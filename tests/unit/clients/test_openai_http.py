@@ -204,6 +204,27 @@ async def test_a_dropped_connection_is_tried_again():
             assert (await chat.complete(asking())).attempts == 2
 
 
+async def test_a_broken_body_is_tried_again():
+    with scripted_server(faults=in_order(Fault(raw='{"id": "chatc'))) as server:
+        async with client(server) as chat:
+            assert (await chat.complete(asking())).attempts == 2
+
+
+async def test_a_reply_without_choices_has_no_content():
+    empty = Fault(raw='{"id": "x", "object": "chat.completion", "choices": []}')
+    with scripted_server(faults=in_order(empty)) as server:
+        async with client(server) as chat:
+            reply = await chat.complete(asking())
+    assert (reply.content, reply.finish_reason, reply.prompt_tokens) == (None, "no_choice", None)
+
+
+async def test_a_web_page_is_a_wrong_address():
+    with scripted_server(faults=in_order(Fault(raw="<html>welcome</html>"))) as server:
+        async with client(server) as chat:
+            with pytest.raises(RequestRefused, match="check base_url"):
+                await chat.complete(asking())
+
+
 async def test_a_dead_endpoint_is_busy_with_its_cause():
     with scripted_server() as server:
         pass
