@@ -103,7 +103,7 @@ def iter_histories(config: DataConfig) -> Iterator[History]:
     yield from _selected(_histories(config), config)
 
 
-def check(path: Path) -> LoadReport:
+def check(path: Path = sample.FOLDER) -> LoadReport:
     """Read any file or folder, say which dataset it is and what is in it.
 
     Raises:
@@ -119,11 +119,9 @@ def check(path: Path) -> LoadReport:
 
 def _histories(config: DataConfig) -> Iterator[History]:
     path = _path(config)
-    if config.dataset == "sample":
-        return sample.histories()
     layout = _layout(path)
     if layout != config.dataset:
-        raise DataError(f"{path}: its first record is {layout}'s, not {config.dataset}'s")
+        raise DataError(f"{path}, record 0: this is {layout} data, not {config.dataset}")
     return _read(layout, path, point_in_time=config.point_in_time)
 
 
@@ -132,12 +130,16 @@ def _path(config: DataConfig) -> Path:
 
 
 def _read(layout: str, path: Path, *, point_in_time: bool = False) -> Iterator[History]:
+    if layout == "sample":
+        return sample.histories()
     if layout == "locomo":
         return locomo.histories(path)
     return longmemeval.histories(path, point_in_time=point_in_time)
 
 
 def _layout(path: Path) -> str:
+    if path == sample.FOLDER:
+        return "sample"
     file = json_files(path)[0]
     first = next(read_records(file), None)
     for layout, matches in _LAYOUTS.items():

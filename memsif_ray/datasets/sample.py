@@ -48,7 +48,10 @@ def _assistant_history(shared: _SharedHaystack) -> History:
         questions=tuple(replace(part.questions[0], index=index) for index, part in enumerate(parts)),
         gold={key: value for part in parts for key, value in part.gold.items()},
         strict_evidence={key: value for part in parts for key, value in part.strict_evidence.items()},
-        counts={"sessions": parts[0].counts["sessions"]},
+        counts={
+            "sessions": parts[0].counts["sessions"],
+            "integer_answers": sum(part.counts["integer_answers"] for part in parts),
+        },
     )
     return _renamed(merged, shared.conversation_id)
 
