@@ -49,6 +49,7 @@ class TimeRef:
 
 # A date after one of these says how long, not when.
 _LIMIT = re.compile(r"\b(?:since|until|till|by|before|after)\s+(?:the\s+)?$", re.IGNORECASE)
+_YEAR = re.compile(r"\d{4}")
 
 
 def resolve(text: str, anchor: datetime) -> tuple[TimeRef, ...]:
@@ -63,6 +64,8 @@ def resolve(text: str, anchor: datetime) -> tuple[TimeRef, ...]:
 
 def explicit_dates(text: str) -> tuple[TimeRef, ...]:
     """Only the dates that name their year, which need no anchor."""
+    if _YEAR.search(text) is None:
+        return ()
     any_day = date(2000, 1, 1)  # what depends on it is dropped
     return tuple(ref for ref in _resolve(text, any_day, past=False) if ref.explicit)
 

@@ -8,20 +8,19 @@ from functools import lru_cache
 
 import Stemmer
 
-from memsif_ray.text import words
+from memsif_ray.text import searchable, words
 
 FUNCTION_WORDS = frozenset(
-    words(
-        """
+    words("""
     a an the and or but nor of in on at to for from with by as about into over after before during between
     through against without within along across behind beyond near up down out off is are was were be been
-    being am has have had having do does did doing done will would shall should can could may might must
-    i me my mine myself you your yours yourself he him his himself she her hers herself it its itself we us
+    being am has have had having do does did doing done will would shall should can could may might must i
+    me my mine myself you your yours yourself he him his himself she her hers herself it its itself we us
     our ours ourselves they them their theirs themselves this that these those there here who whom whose
     which what when where why how not no yes than then so too very also just only some any each every all
-    both more most other another such same if because while until since s t re ve ll d m user speaker
-    """
-    )
+    both more most other another such same if because while until since s t re ve ll d m user speaker don
+    didn doesn isn aren wasn weren hasn haven hadn couldn wouldn shouldn
+    """)
 )
 """English words that carry no content of their own, and the model's words for whoever is speaking."""
 
@@ -37,7 +36,7 @@ def _script(character: str) -> str:
 
 def scripts(text: str) -> frozenset[str]:
     """Scripts of the letters in `text`, e.g. `LATIN`, `ARABIC`, `CJK` (Chinese and Japanese together)."""
-    return frozenset(_script(character) for character in text if character.isalpha())
+    return frozenset(_script(character) for character in searchable(text) if character.isalpha())
 
 
 def is_unspaced(word: str) -> bool:
