@@ -34,9 +34,9 @@ _MAX_CHARACTERS = 20_000  # bounds the memory of one document; nobody's message 
 _SMALL_TALK = frozenset(
     words("""
     hey hi hello bye wow thanks thank thx congrats yeah yep yup ok okay oh ah aw haha lol sorry please
-    cool     great good nice glad absolutely definitely totally really sounds sure lot lots bit way
-    thing things stuff kind sort yesterday today tonight tomorrow anything something everything nothing
-    anyone someone everyone one
+    cool great good nice glad absolutely definitely totally really sounds sure lot lots bit way thing
+    things stuff kind sort yesterday today tonight tomorrow anything something everything nothing anyone
+    someone everyone one
     """)
 )
 _NO_NAMES = FUNCTION_WORDS | _SMALL_TALK
@@ -65,9 +65,7 @@ class RuleEntities(EntityExtractor):
 
     def extract(self, texts: Sequence[str]) -> list[frozenset[str]]:
         """Case-folded, normalised entities per text."""
-        return [
-            _keys([*_marked(text), *_capitalised(text), *_longer_words(text)]) for text in map(clean, texts)
-        ]
+        return [_by_rule(clean(text)) for text in texts]
 
 
 class SpacyEntities(EntityExtractor):

@@ -28,7 +28,7 @@ _NAME = regex.compile(r"(?<=[\p{Ll},;:]\s)\p{Lu}[\w'’\-]+")
 _CALENDAR = frozenset(
     words("""
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december i
+    september october november december
     """)
 )
 
