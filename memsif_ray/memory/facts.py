@@ -6,11 +6,13 @@ at time t, and why?" is answered by folding fewer rows.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memsif_ray.types import Fact, FactOperation, Matrix, Op, Vector
 
@@ -86,9 +88,11 @@ class FactBook:
         self.operations: list[FactOperation] = []
         self._facts: dict[str, Fact] = {}
         self._rows: dict[str, int] = {}
+        self._by_subject: defaultdict[str, list[str]] = defaultdict(list)
         self._ids: list[str] = []
         self._vectors: Matrix = np.zeros((0, dim_hint), dtype=np.float32)
         self._alive = np.zeros(0, dtype=bool)
+        self._dated = np.zeros(0, dtype=bool)
 
     def __len__(self) -> int:
         """Number of active facts."""
@@ -99,12 +103,16 @@ class FactBook:
         self.operations.append(operation)
         if operation.op is Op.REJECT:
             return
+        if operation.fact.fact_id not in self._facts:
+            self._by_subject[operation.fact.subject].append(operation.fact.fact_id)
         _apply(self._facts, operation)
         if vector is not None:
             self._place(operation.fact.fact_id, vector)
         for fact_id in (operation.fact.fact_id, *operation.targets):
             if fact_id in self._rows:
-                self._alive[self._rows[fact_id]] = self._facts[fact_id].status == "active"
+                status = self._facts[fact_id].status
+                self._alive[self._rows[fact_id]] = status == "active"
+                self._dated[self._rows[fact_id]] = status != "merged"
 
     def get(self, fact_id: str) -> Fact:
         """The latest version of a fact, whatever its status.
@@ -118,19 +126,33 @@ class FactBook:
         """Every fact that currently holds, in order of first appearance."""
         return [f for f in self._facts.values() if f.status == "active"]
 
-    def search(self, query: Vector, k: int) -> list[tuple[Fact, float]]:
-        """The k active facts with the highest cosine, best first; ties go to the older fact."""
+    def about(self, subject: str) -> list[Fact]:
+        """Every active fact about one canonical subject."""
+        return [
+            self._facts[i] for i in self._by_subject.get(subject, ()) if self._facts[i].status == "active"
+        ]
+
+    def search(self, query: Vector, k: int, *, replaced: bool = False) -> list[tuple[Fact, float]]:
+        """The k facts with the highest cosine, best first; ties go to the older fact.
+
+        Args:
+            query: Unit vector, shape (dim,).
+            k: How many at most.
+            replaced: Also superseded versions, for questions about the past; merged ones never.
+        """
         n = len(self._ids)
         if n == 0 or k < 1:
             return []
-        scores = np.where(self._alive[:n], self._vectors[:n] @ query, -np.inf)
-        keep = np.argpartition(-scores, min(k, n) - 1)[:k] if n > k else np.arange(n)
+        allowed = self._dated[:n] if replaced else self._alive[:n]
+        scores = np.where(allowed, self._vectors[:n] @ query, -np.inf)
+        keep = np.argpartition(-scores, k - 1)[:k] if n > k else np.arange(n)
         order = keep[np.lexsort((keep, -scores[keep]))]
         return [(self._facts[self._ids[i]], float(scores[i])) for i in order if np.isfinite(scores[i])]
 
     def vector(self, fact_id: str) -> Vector:
         """The embedding of a fact's statement, shape (dim,)."""
-        return self._vectors[self._rows[fact_id]]
+        row: Vector = self._vectors[self._rows[fact_id]]
+        return row
 
     def vectors(self) -> list[tuple[str, Vector]]:
         """(fact id, embedding of its latest statement), for storage."""
@@ -156,10 +178,16 @@ class FactBook:
         if len(self._ids) <= len(self._alive):
             return
         size = max(64, 2 * len(self._alive))
-        vectors, alive = np.zeros((size, dim), dtype=np.float32), np.zeros(size, dtype=bool)
+        grown = np.zeros((size, dim), dtype=np.float32)
         if len(self._alive):
-            vectors[: len(self._alive)], alive[: len(self._alive)] = self._vectors, self._alive
-        self._vectors, self._alive = vectors, alive
+            grown[: len(self._alive)] = self._vectors
+        self._vectors = grown
+        self._alive = _padded(self._alive, size)
+        self._dated = _padded(self._dated, size)
+
+
+def _padded(flags: NDArray[np.bool_], size: int) -> NDArray[np.bool_]:
+    return np.concatenate([flags, np.zeros(size - len(flags), dtype=bool)])
 
 
 def restore(operations: Sequence[FactOperation], vectors: dict[str, Vector]) -> FactBook:

@@ -93,6 +93,17 @@ class Segmenter:
         """Close the open segment; the conversation has no more messages for now."""
         self._close()
 
+    @property
+    def open_segment(self) -> Segment | None:
+        """The segment still growing, as it stands now."""
+        return None if self._open is None else self._as_segment(self._open)
+
+    def restore(
+        self, segments: Sequence[Segment], pools: Sequence[Pool], decisions: Sequence[Decision]
+    ) -> None:
+        """Take over stored closed segments."""
+        self.segments, self.pools, self.decisions = list(segments), list(pools), list(decisions)
+
     async def _continues(self, current: _Open, item: Encoded, following: Sequence[Message]) -> bool:
         assert item.vector is not None  # a blank message never gets here
         if current.pool.count == 0:
@@ -125,15 +136,16 @@ class Segmenter:
     def _close(self) -> None:
         if self._open is None:
             return
-        done, self._open = self._open, None
-        self.pools.append(done.pool)
-        self.segments.append(
-            Segment(
-                segment_id=f"seg_{len(self.segments):05d}",
-                start=done.start,
-                stop=done.start + len(done.messages),
-                message_ids=tuple(m.message_id for m in done.messages),
-                embedding=done.pool.direction,
-                entities=frozenset(done.pool.entities),
-            )
+        self.segments.append(self._as_segment(self._open))
+        self.pools.append(self._open.pool)
+        self._open = None
+
+    def _as_segment(self, current: _Open) -> Segment:
+        return Segment(
+            segment_id=f"seg_{len(self.segments):05d}",
+            start=current.start,
+            stop=current.start + len(current.messages),
+            message_ids=tuple(m.message_id for m in current.messages),
+            embedding=current.pool.direction,
+            entities=frozenset(current.pool.entities),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,6 +81,18 @@ class TrajectoryBuilder:
             Trajectory(_name(i), tuple(members), pool.direction, frozenset(pool.entities))
             for i, (members, pool) in enumerate(zip(self._members, self._pools, strict=True))
         )
+
+    def restore(self, assigned: Sequence[tuple[str, str, Pool]], decisions: Sequence[Decision]) -> None:
+        """Take over stored assignments: (segment id, trajectory id, pool of the segment), in order."""
+        for segment_id, trajectory_id, pool in assigned:
+            index = _index(trajectory_id)
+            if index == len(self._pools):
+                self._new(pool)
+            else:
+                self._pools[index].absorb(pool)
+            self._members[index].append(segment_id)
+            self._refresh(index, pool)
+        self.decisions = list(decisions)
 
     def _candidates(self, pool: Pool) -> tuple[tuple[str, float, tuple[str, ...]], ...]:
         n = len(self._pools)

@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from memsif_ray.memory.capabilities import Capabilities
-from memsif_ray.ports import ChatModel, Embedder, EntityExtractor, TokenCounter
+from memsif_ray.memory.tools import Capabilities, Tools
 from memsif_ray.types import Context, Conversation, Question
 
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """The ports a method may use. Every call through them is metered by whoever built them.
-
-    Attributes:
-        capabilities: Which decisions the chat model can be trusted with; resolves `auto` settings.
-        seed: Seed of sampled calls.
-        run: Number of the independent run, from 0; part of every call's scope.
-    """
-
-    chat: ChatModel
-    embedder: Embedder
-    entities: EntityExtractor
-    tokens: TokenCounter
-    capabilities: Capabilities
-    seed: int = 0
-    run: int = 0
-
+__all__ = ["Capabilities", "MemoryMethod", "Tables", "Tools"]
 
 Tables = dict[str, Sequence[Any]]
 """Table name → frozen values (e.g. `segments` → Segment); `storage.tables` turns them into Parquet."""

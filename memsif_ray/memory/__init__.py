@@ -1,0 +1,1 @@
+"""MemSIF itself: pure Python and NumPy; models come in through the ports."""
