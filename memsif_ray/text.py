@@ -27,12 +27,11 @@ _EMOJI_OR_INVISIBLE = regex.compile(
     """
 )
 
-# Scripts written without spaces give one token per character, with its marks; Hangul has spaces.
+# Scripts written without spaces give one token per character, with its marks; Hangul has spaces. A word
+# starts with a letter or digit, so that the joiner of an emoji is none.
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _WORD = regex.compile(
-    r"""(?V1x)
-    [\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}] \p{M}*
-    | [\w--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]+
-    """
+    rf"(?V1){_UNSPACED}\p{{M}}*|[[\p{{L}}\p{{N}}_]--{_UNSPACED}][\w--{_UNSPACED}--\p{{Join_Control}}]*"
 )
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memsif_ray.text import is_blank
 from memsif_ray.types import Category, Conversation, Gold, Question
 
 
@@ -90,24 +88,3 @@ class Dataset:
     gold: Mapping[str, Gold]
     strict_evidence: Mapping[str, tuple[str, ...]]
     report: LoadReport
-
-
-def count_history(history: History) -> Counter[str]:
-    """Totals of one history: those every dataset has, and the loader's own."""
-    messages = history.conversation.messages
-    gold = history.gold.values()
-    adversarial = sum(question.category is Category.ADVERSARIAL for question in history.questions)
-    counts = Counter(
-        conversations=1,
-        messages=len(messages),
-        blank_messages=sum(is_blank(message.content) for message in messages),
-        captions=sum(message.caption is not None for message in messages),
-        questions=len(history.questions),
-        scored_questions=len(history.questions) - adversarial,
-        recall_questions=sum(bool(reference.evidence) for reference in gold),
-        abstain_questions=sum(reference.abstain for reference in gold),
-        traps=sum(reference.trap is not None for reference in gold),
-        evidence_distinct=sum(len(reference.evidence) for reference in gold),
-    )
-    counts.update(history.counts)
-    return counts

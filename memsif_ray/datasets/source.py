@@ -22,9 +22,9 @@ KNOWN_RELEASES = {
 }
 """SHA-256 of published files."""
 
-_SPACE = re.compile(r"\s*")
-_NEXT = re.compile(r"\s*,\s*")
-_END = re.compile(r"\s*\]\s*\Z")
+_NOT_SPACE = re.compile(r"\S|\Z")
+_SEPARATOR = re.compile(r"\s*(?:,\s*(?!\])|(?=\]))")
+_END = re.compile(r"\]\s*\Z")
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -75,25 +75,18 @@ def read_records(path: Path) -> Iterator[Any]:
         DataError: When it is not JSON in UTF-8.
     """
     text = _read_text(path)
-    start = _SPACE.match(text).end()  # type: ignore[union-attr]
-    if not text.startswith("[", start):
-        record, position = _decode(text, start, path)
-        if text[position:].strip():
-            raise DataError(f"{path}: more than one JSON value (character {position})")
-        yield record
-        return
-    if _END.match(text, start + 1):
-        return
-    position = _SPACE.match(text, start + 1).end()  # type: ignore[union-attr]
-    while True:
+    position = _after_space(text, 0)
+    if not text.startswith("[", position):
         record, position = _decode(text, position, path)
         yield record
-        following = _NEXT.match(text, position)
-        if following is None:
-            break
-        position = following.end()
-    if not _END.match(text, position):
-        raise DataError(f"{path}: the list of records breaks off at character {position}")
+        if text[position:].strip():
+            raise DataError(f"{path}: more than one JSON value (character {position})")
+        return
+    position = _after_space(text, position + 1)
+    while not _END.match(text, position):
+        record, position = _decode(text, position, path)
+        yield record
+        position = _after_separator(text, position, path)
 
 
 def digest(path: Path) -> str:
@@ -131,3 +124,15 @@ def _decode(text: str, position: int, path: Path) -> tuple[Any, int]:
         return json.JSONDecoder().raw_decode(text, position)
     except json.JSONDecodeError as exc:
         raise DataError(f"{path}: not JSON: {exc}") from exc
+
+
+def _after_space(text: str, position: int) -> int:
+    found = _NOT_SPACE.search(text, position)
+    return found.start() if found else len(text)
+
+
+def _after_separator(text: str, position: int, path: Path) -> int:
+    found = _SEPARATOR.match(text, position)
+    if found is None:
+        raise DataError(f"{path}: the list of records breaks off at character {position}")
+    return found.end()

@@ -93,4 +93,15 @@ def test_words() -> None:
     assert words("我爱北京 and ひらがな") == ["我", "爱", "北", "京", "and", "ひ", "ら", "が", "な"]
     assert words("한국어 텍스트") == ["한국어", "텍스트"]
     assert words("ไทย") == ["ไ", "ท", "ย"]
+    assert words("हिन्दी भाषा") == ["हिन्दी", "भाषा"]
     assert words("...  ") == []
+
+
+def test_emoji_are_no_words() -> None:
+    assert words("👩\u200d🍳 ok ❤\ufe0f 👍🏽") == ["ok"]
+
+
+@given(any_text)
+def test_words_are_made_of_visible_characters(text: str) -> None:
+    assert not any(is_blank(word) for word in words(text))
+    assert searchable(searchable(text)) == searchable(text)
