@@ -81,6 +81,11 @@ def _iso_day(phrase: Phrase) -> Span:
     return day, day
 
 
+def _iso_month(phrase: Phrase) -> Span:
+    first = date(int(phrase["year"]), int(phrase["number"]), 1)
+    return _months(first.year, first.month)
+
+
 def _day_of_month(phrase: Phrase) -> Span:
     month = _month(phrase)[0]
     day = month.replace(day=int(phrase["day"]))
@@ -181,6 +186,7 @@ _NAME = (
 
 RULES: tuple[tuple[re.Pattern[str], Callable[[Phrase], Span]], ...] = (
     (_pattern(r"(?P<when>(?P<year>\d{4})([-/])(?P<number>\d\d?)\3(?P<day>\d\d?))"), _iso_day),
+    (_pattern(rf"(?P<when>{_YEAR4}-(?P<number>\d\d))(?!-\d)"), _iso_month),
     (_pattern(rf"(?P<when>{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR4})?)"), _day_of_month),
     (_pattern(rf"(?P<when>{_MONTH} (?:the )?{_DAY}(?:,? {_YEAR4})?)"), _day_of_month),
     (_pattern(rf"(?P<when>{_MONTH},? (?:of )?{_YEAR4})"), _month),

@@ -25,6 +25,7 @@ on those, too), and 1.1 % against a random message of another session.
 
 # A capital inside a sentence. Scripts without capitals have no such mark, and nothing is found in them.
 _NAME = regex.compile(r"(?<=[\p{Ll},;:]\s)\p{Lu}[\w'’\-]+")
+_ANNOTATION = regex.compile(r"\[\d{4}[\d/\-]*\]")  # as `dates.annotate` writes it
 _CALENDAR = frozenset(
     words("""
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
@@ -83,6 +84,7 @@ def _names(statement: str) -> set[str]:
 
 
 def _without_dates(statement: str) -> str:
+    statement = _ANNOTATION.sub("", statement)
     for ref in reversed(explicit_dates(statement)):
         statement = statement[: ref.span[0]] + statement[ref.span[1] :]
     return statement

@@ -3,9 +3,11 @@
 import json
 import random
 import re
+from datetime import datetime
 
 import pytest
 
+from memsif_ray.memory.dates import annotate
 from memsif_ray.memory.grounding import grounded
 
 MESSAGES = {
@@ -74,6 +76,15 @@ def test_names_dates_pronouns_and_word_forms_are_no_missing_words():
     assert grounded(
         "Ada sold the piano on 31 December 2023.", ["Yesterday I sold it, the piano."], names=["Ada"]
     ).ok
+
+
+@pytest.mark.parametrize(
+    "said", ["Last week I sold it.", "Last year I sold it.", "Last month I sold it.", "I sold it yesterday."]
+)
+def test_annotated_dates_are_no_missing_words(said):
+    statement = annotate(said, datetime(2024, 1, 1, 0, 9))
+    assert statement != said
+    assert grounded(statement, [said]).missing == ()
 
 
 @pytest.mark.parametrize("statement", ["", "Ada is.", "The user has it.", "2023-12-31"])
