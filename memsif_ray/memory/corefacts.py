@@ -148,7 +148,7 @@ class CoreFacts:
         return self._guarded(candidate, await self._consolidator(candidate, offered))
 
     def _version(self, candidate: Candidate, choice: Choice) -> Fact:
-        """The fact version that an operation writes: an Update keeps its target's id, others get a new one."""
+        """The version an operation writes: an Update keeps its target's id, others get a new one."""
         known = [self._book.get(t) for t in choice.targets]
         if choice.op is Op.UPDATE:
             return _with_evidence(self._fact(candidate, known[0].fact_id, choice.statement), known[0])

@@ -44,7 +44,7 @@ _PATTERNS = (
     ("Relation", "people", rf"\bmy (?:(?:best|old|close) )?{_any(_PEOPLE)}\b"),
     ("Preference", "likes", rf"\bI {_JUST}(?:love|like|enjoy|adore|prefer)\b|\bmy (?:\w+ )?favou?rite\b"),
     ("Preference", "likes", rf"{_AM} (?:really |so )?(?:into|passionate about|a (?:\w+ )?fan of)\b"),
-    ("Preference", "dislikes", rf"\bI {_JUST}(?:hate|dislike|can't stand|don't (?:really )?(?:like|enjoy))\b"),
+    ("Preference", "dislikes", rf"\bI {_JUST}(?:hate|dislike|can't stand|don't (?:like|enjoy))\b"),
     ("Preference", "allergy", rf"{_AM} allergic\b|\bmy allerg(?:y|ies)\b"),
     ("Event", "plan", rf"{_AM} (?:planning|going to|gonna|about to|thinking of)\b|\bI plan to\b"),
     ("Event", "event", rf"\b(?:I|we)(?:'ve| have)? {_JUST}{_any(_DEEDS)}\b|^{_JUST}{_any(_DEEDS)}\b"),

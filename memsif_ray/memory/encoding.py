@@ -24,6 +24,8 @@ class Encoder:
         """Nothing seen yet."""
         self._embedder, self._entities = embedder, entities
         self._telling = FrequentEntityFilter.for_speakers(speakers)
+        self.found: dict[str, frozenset[str]] = {}
+        """Message id → every entity found, before filtering: what storage keeps."""
 
     async def encode(self, messages: Sequence[Message]) -> list[Encoded]:
         """One value per message, in order.
@@ -34,13 +36,17 @@ class Encoder:
         spoken = [m for m in messages if not is_blank(m.content)]
         texts = [m.content for m in spoken]
         vectors: Sequence[Vector] = list(await self._embedder.embed(texts)) if texts else []
-        encoded = {
-            m.message_id: Encoded(m, vector, self._telling.keep(entities))
-            for m, vector, entities in zip(spoken, vectors, self._entities.extract(texts), strict=True)
-        }
-        return [encoded.get(m.message_id) or Encoded(m, None, frozenset()) for m in messages]
+        self.found.update(zip((m.message_id for m in spoken), self._entities.extract(texts), strict=True))
+        vector_of = dict(zip((m.message_id for m in spoken), vectors, strict=True))
+        return [self._encoded(m, vector_of.get(m.message_id)) for m in messages]
 
-    def resume(self, encoded: Sequence[Encoded]) -> None:
-        """Count stored messages, whose entities are already filtered."""
-        for item in encoded:
-            self._telling.keep(item.entities)
+    def resume(self, message: Message, vector: Vector | None, found: frozenset[str]) -> Encoded:
+        """Take in a stored message, in order, as `encode` once did."""
+        if vector is not None:
+            self.found[message.message_id] = found
+        return self._encoded(message, vector)
+
+    def _encoded(self, message: Message, vector: Vector | None) -> Encoded:
+        if vector is None:
+            return Encoded(message, None, frozenset())
+        return Encoded(message, vector, self._telling.keep(self.found[message.message_id]))

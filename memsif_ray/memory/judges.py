@@ -89,7 +89,7 @@ def trajectory_judge(
 
 
 def _compatible(items: Sequence[Any], labels: Mapping[str, str]) -> frozenset[str]:
-    """Candidates that are the same event or continue it, and do not contradict it; unknown ids are ignored."""
+    """Candidates that are or continue the same event and do not contradict it; unknown ids are ignored."""
     return frozenset(
         labels[item["id"]]
         for item in items

@@ -126,7 +126,7 @@ class MemoryWriter:
     def stored_vectors(self, model_id: str) -> list[StoredVector]:
         """Embeddings and entities of every message that has them."""
         return [
-            StoredVector("message", e.message.message_id, model_id, e.vector, e.entities)
+            StoredVector("message", (m := e.message.message_id), model_id, e.vector, self.encoder.found[m])
             for e in self.encoded
             if e.vector is not None
         ]
@@ -134,10 +134,9 @@ class MemoryWriter:
     def restore(self, tables: Mapping[str, Sequence[Any]], stored: VectorShelf) -> None:
         """Take over stored messages, segments, trajectories and decisions; facts are the caller's."""
         for message in sorted(tables["messages"], key=lambda m: m.position):
-            vector = stored.get("message", message.message_id)
-            self.encoded.append(Encoded(message, vector, stored.entities(message.message_id)))
+            vector, found = stored.get("message", message.message_id), stored.entities(message.message_id)
+            self.encoded.append(self.encoder.resume(message, vector, found))
             self.messages[message.message_id] = message
-        self.encoder.resume(self.encoded)
         items = {e.message.message_id: e for e in self.encoded}
         segments = sorted(tables["segments"], key=lambda s: s.start)
         pools = [_pool([items[m] for m in s.message_ids]) for s in segments]
@@ -165,7 +164,7 @@ class MemoryWriter:
             self._adopt(segment, None)
             self._adopt(segment, await self.trajectories.assign(segment, self.segmenter.pools[index]))
         if self._config.core.enabled:
-            # All are awaited even when one fails: what the others learned is in the ledger for the next start.
+            # All are awaited even when one fails: the ledger keeps what the others learned.
             results = await asyncio.gather(*map(self._extract, segments), return_exceptions=True)
             for segment, result in zip(segments, results, strict=True):
                 if isinstance(result, BaseException):
