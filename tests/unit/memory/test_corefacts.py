@@ -33,9 +33,7 @@ class Writer:
 
     def __init__(self, *replies):
         self.book = FactBook()
-        self.chat = ScriptedChat(
-            lambda request: json.dumps(replies[min(len(self.chat.requests), len(replies)) - 1])
-        )
+        self.chat = ScriptedChat(lambda _: json.dumps(replies[-1]))
         use_model = bool(replies)
 
         async def consolidate(item, offered):
@@ -190,7 +188,8 @@ def extraction(say, items, *texts, speaker="Pia"):
 async def test_odd_items_are_counted_and_the_good_ones_kept(say):
     items = [
         "Pia keeps bees", {"op": "Add", "fact": "Pia plays the oboe"}, {"text": "Pia sold her van"},
-        {"Pia likes figs": True}, 42, None, [], {"statement": None}, {"statement": "   "}, {"statement": ["a", "b"]},
+        {"Pia likes figs": True}, 42, None, [],
+        {"statement": None}, {"statement": "   "}, {"statement": ["a", "b"]},
     ]  # fmt: skip
     found = await extraction(say, items, "I keep bees.", "I play the oboe.", "I sold my van.")
     assert [c.statement for c in found.candidates] == [

@@ -41,7 +41,7 @@ def test_one_object_is_found_in_any_wrapper_and_drafts_never_count(wrapped):
 
 def test_backticks_and_braces_inside_a_string_stay_byte_for_byte():
     text = "Ilse tapes a card reading ```{tea}``` to the kettle"
-    (operation,) = parse('```json\n{"operations": [{"op": "Add", "text": "%s"}]}\n```' % text)["operations"]
+    (operation,) = parse(f'```json\n{{"operations": [{{"op": "Add", "text": "{text}"}}]}}\n```')["operations"]
     assert operation["text"] == text
 
 

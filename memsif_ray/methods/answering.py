@@ -1,0 +1,37 @@
+"""The one way to answer from a context, shared by every compared method (MemSIF, Appendix D)."""
+
+from __future__ import annotations
+
+from memsif_ray.errors import ReplyInvalid
+from memsif_ray.memory.tools import Tools
+from memsif_ray.prompts import escape
+from memsif_ray.prompts.asking import ask
+from memsif_ray.types import Answer, Context, Question
+
+
+async def answer_from(
+    context: Context, question: Question, *, tools: Tools, max_tokens: int, temperature: float
+) -> Answer:
+    """Generate an answer from `context` alone.
+
+    A reply that stays unusable is an answer without text that names the reason.
+
+    Raises:
+        ServiceError: When the endpoint failed.
+    """
+    try:
+        text = await ask(
+            tools.chat,
+            "answer",
+            stage="answer",
+            scope=tools.scope_of(question.question_id),
+            max_tokens=max_tokens,
+            temperature=temperature,
+            seed=tools.seed,
+            question=question.text,
+            asked_at=question.asked_at and f"{question.asked_at:%A, %d %B %Y}",
+            context="\n".join(escape(item.text) for item in context.items),
+        )
+    except ReplyInvalid as exc:
+        return Answer(question.question_id, None, str(exc))
+    return Answer(question.question_id, text)
