@@ -173,7 +173,7 @@ CLUSTERS = _table(
     last_seen=_TIME,
     promoted_fact_id=_TEXT,
 )
-VECTORS = _table("run", **_SCOPE, kind=_TEXT, unit_id=_TEXT, model_id=_TEXT, vector=_VECTOR)
+VECTORS = _table("run", **_SCOPE, kind=_TEXT, unit_id=_TEXT, model_id=_TEXT, vector=_VECTOR, entities=_IDS)
 
 RETRIEVALS = _table(
     "timestamp",

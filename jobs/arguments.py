@@ -1,0 +1,43 @@
+"""The command line that every job shares."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from memsif_ray.config import RunConfig, load_run_config
+from memsif_ray.errors import ConfigError
+
+
+def parse(argv: Sequence[str] | None, *, about: str) -> RunConfig:
+    """The configuration that a command line asks for.
+
+    Raises:
+        ConfigError: When the file or a setting is wrong.
+    """
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("config", type=Path, help="YAML file, e.g. jobs/conf/sample.yaml")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="override one setting, e.g. --set memory.segments.tau_split=0.4",
+    )
+    arguments = parser.parse_args(argv)
+    return load_run_config(arguments.config, dict(map(_setting, arguments.settings)))
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--set wants KEY=VALUE, not {text!r}")
+    try:
+        return key.strip(), yaml.safe_load(value)
+    except yaml.YAMLError as exc:
+        raise ConfigError(f"--set {key}: {value!r} is no YAML value") from exc

@@ -1,0 +1,97 @@
+"""The online protocol for one conversation: context → answer → learn, then the next question."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, replace
+
+from memsif_ray.config import RunConfig
+from memsif_ray.errors import MemsifError, ReplyInvalid, ServiceBusy
+from memsif_ray.evaluation.protocol import question_order
+from memsif_ray.methods.base import MemoryMethod, Tools
+from memsif_ray.prompts import escape
+from memsif_ray.prompts.asking import ask
+from memsif_ray.runtime.units import ROW_ERRORS, reason_of
+from memsif_ray.types import Answer, Context, Question
+
+GIVE_UP_AFTER = 3
+"""Questions in a row that a busy service failed, each for its whole deadline, before a unit gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question and what came of it.
+
+    Attributes:
+        order: Place in the online order, from 0.
+        failure: What a later start may mend. An unusable reply is no failure: it is what the model said,
+            and the ledger would only repeat it.
+        seconds: Wall clock of retrieval and answer; learning is not part of it.
+    """
+
+    question: Question
+    order: int
+    context: Context
+    answer: Answer
+    failure: MemsifError | None = None
+    seconds: float = 0.0
+
+
+async def ask_in_order(
+    method: MemoryMethod, questions: Iterable[Question], *, tools: Tools, config: RunConfig
+) -> AsyncIterator[Asked]:
+    """Ask the questions of one conversation strictly one after the other; yields each with its outcome.
+
+    A question that fails is an outcome too, and teaches nothing. When the service seems to be gone, the
+    remaining questions are outcomes that say so.
+    """
+    busy: list[Asked] = []
+    for order, question in enumerate(question_order(questions, config.seed)):
+        if len(busy) >= GIVE_UP_AFTER:
+            yield not_asked(question, order, busy[-1].answer.error, failure=busy[-1].failure)
+            continue
+        asked = await _ask(method, question, order, tools=tools, config=config)
+        busy = [*busy, asked] if isinstance(asked.failure, ServiceBusy) else []
+        yield asked
+
+
+def not_asked(question: Question, order: int, reason: str, *, failure: MemsifError | None) -> Asked:
+    """The outcome of a question that nobody was in a state to answer."""
+    answer = Answer(question.question_id, None, f"not asked: {reason}")
+    return Asked(question, order, Context(()), answer, failure)
+
+
+async def _ask(
+    method: MemoryMethod, question: Question, order: int, *, tools: Tools, config: RunConfig
+) -> Asked:
+    started = time.perf_counter()
+    asked = Asked(question, order, Context(()), Answer(question.question_id, None))
+    try:
+        asked = replace(asked, context=await method.context(question))
+        answer = await _answer(question, asked.context, tools=tools, config=config)
+        asked = replace(asked, answer=answer, seconds=time.perf_counter() - started)
+        await method.learn(question, asked.context)
+    except ROW_ERRORS as exc:
+        failure = None if isinstance(exc, ReplyInvalid) else exc
+        return replace(asked, answer=replace(asked.answer, error=reason_of(exc)), failure=failure)
+    return asked
+
+
+async def _answer(question: Question, context: Context, *, tools: Tools, config: RunConfig) -> Answer:
+    try:
+        text = await ask(
+            tools.chat,
+            "answer",
+            stage="answer",
+            scope=tools.scope_of(question.question_id),
+            max_tokens=config.answer_max_tokens,
+            temperature=config.answer_temperature,
+            seed=tools.seed,
+            question=question.text,
+            asked_at=question.asked_at and f"{question.asked_at:%A, %d %B %Y}",
+            context="\n".join(escape(item.text) for item in context.items),
+        )
+    except ReplyInvalid as exc:
+        return Answer(question.question_id, None, reason_of(exc))
+    return Answer(question.question_id, text)

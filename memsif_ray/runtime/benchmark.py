@@ -1,0 +1,185 @@
+"""A whole run: build every memory, ask every question, put the tables together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import ray
+
+from memsif_ray.config import RunConfig, fingerprint
+from memsif_ray.datasets import load
+from memsif_ray.datasets.sample import FOLDER as SAMPLE
+from memsif_ray.datasets.source import digest
+from memsif_ray.errors import ConfigError
+from memsif_ray.methods import METHODS
+from memsif_ray.runtime.bounded import map_bounded
+from memsif_ray.runtime.merge import merge
+from memsif_ray.runtime.pipeline import build_memories
+from memsif_ray.runtime.progress import Board, shown
+from memsif_ray.runtime.session import ray_session
+from memsif_ray.runtime.shards import start_shards
+from memsif_ray.runtime.units import DONE, FAILED, Plan, Unit, UnitRecord, last_record, record
+from memsif_ray.runtime.work import WorkerSpec
+from memsif_ray.storage.inputs import list_inputs, write_inputs
+from memsif_ray.storage.runs import RunFolder, run_folder, write_config
+from memsif_ray.storage.tables import decode
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run left behind.
+
+    Attributes:
+        folder: Where it is.
+        records: What became of every unit.
+    """
+
+    folder: RunFolder
+    records: tuple[UnitRecord, ...]
+
+    @property
+    def failures(self) -> tuple[UnitRecord, ...]:
+        """Units with something missing; the next start tries them again."""
+        return tuple(record for record in self.records if record.status != DONE)
+
+    @property
+    def exit_code(self) -> int:
+        """0 when everything is there, 1 when anything is missing."""
+        return 1 if self.failures else 0
+
+    def report(self) -> list[str]:
+        """Lines for a person: what is missing and why, then where everything is."""
+        missing = [
+            f"{one.status}: {one.stage} {one.method} {one.conversation_id}: {one.reason}"
+            + (f" ({one.failed} questions)" if one.failed else "")
+            for one in self.failures
+        ]
+        return [*missing, f"{len(self.records)} units, {len(missing)} not done: {self.folder.path}"]
+
+
+def run_benchmark(config: RunConfig, *, progress: bool = True) -> RunResult:
+    """Bring a run to its end, doing only what is left of it. A finished run is returned at once.
+
+    Args:
+        config: What to run.
+        progress: Show progress on stderr.
+
+    Raises:
+        ConfigError: When the configuration, the path of the data or the set-up of a service is wrong.
+        DataError: When the data is not what it says.
+    """
+    with _claimed(config) as folder:
+        finished = _finished(folder)
+        if finished is None:
+            plan = _planned(config, folder)
+            _work(config, folder, plan, progress=progress)
+            finished = _concluded(folder, plan)
+        return RunResult(folder, finished)
+
+
+def run_building(config: RunConfig, *, progress: bool = True) -> RunResult:
+    """Build the memories of a run and stop there; `run_benchmark` goes on from it.
+
+    Args and errors are those of `run_benchmark`.
+    """
+    with _claimed(config) as folder:
+        plan = _planned(config, folder).without_asks()
+        _work(config, folder, plan, progress=progress)
+        return RunResult(folder, _records(folder, plan.builds))
+
+
+@contextmanager
+def _claimed(config: RunConfig) -> Iterator[RunFolder]:
+    unknown = [name for name in config.methods if name not in METHODS]
+    if unknown:
+        raise ConfigError(f"unknown methods {', '.join(unknown)}; known are {', '.join(METHODS)}")
+    folder = run_folder(config, digest(config.data.path or SAMPLE))
+    with folder.claimed():
+        yield folder
+
+
+def _finished(folder: RunFolder) -> tuple[UnitRecord, ...] | None:
+    manifest = folder.tables.about()
+    if manifest is None or not manifest["complete"]:
+        return None
+    return tuple(decode(folder.tables.read("units"), UnitRecord))
+
+
+def _planned(config: RunConfig, folder: RunFolder) -> Plan:
+    listed = list_inputs(folder)
+    if listed is None:
+        write_config(folder, config)
+        write_inputs(folder, load(config.data))
+        listed = list_inputs(folder) or ()
+    return Plan.of(config, listed)
+
+
+def _concluded(folder: RunFolder, plan: Plan) -> tuple[UnitRecord, ...]:
+    records = _records(folder, plan.units)
+    complete = all(record.status == DONE for record in records)
+    merge(folder, plan.listed, records, about={"complete": complete, "units": len(records)})
+    return records
+
+
+def _records(folder: RunFolder, units: Sequence[Unit]) -> tuple[UnitRecord, ...]:
+    lost = "it did not end"
+    return tuple(last_record(unit, folder) or record(unit, status=FAILED, reason=lost) for unit in units)
+
+
+def _work(config: RunConfig, folder: RunFolder, plan: Plan, *, progress: bool) -> None:
+    left = plan.left(folder)
+    if not left.units:
+        return
+    with ray_session(config.execution, env=_keys(config)), _served(config) as served:
+        board: Any = ray.remote(Board).options(num_cpus=0).remote()
+        spec = WorkerSpec(served, folder, board, _vectors(config))
+        with shown(lambda: dict(ray.get(board.counts.remote())), left.totals(), enabled=progress):
+            for _ in _asked(spec, left):
+                pass
+
+
+def _asked(spec: WorkerSpec, left: Plan) -> Iterator[UnitRecord]:
+    """Build and ask at the same time: questions to a memory begin as soon as it is built."""
+    waiting = left.asks_by_build()
+    building = {build: waiting.pop(build, []) for build in left.builds}
+    ready = chain.from_iterable(waiting.values())
+    built = (ask for done in build_memories(spec, left.builds) for ask in building[done.unit])
+    if not left.asks:
+        yield from (done for done in build_memories(spec, left.builds))
+        return
+    shards = start_shards(spec, left.questions())
+    limit = 2 * spec.config.execution.units_in_flight  # a shard that is done never waits for the driver
+    yield from map_bounded(shards.ask, chain(ready, built), limit=limit)
+
+
+@contextmanager
+def _served(config: RunConfig) -> Iterator[RunConfig]:
+    """The configuration with every endpoint's address in it; starts the embedded engine if it is needed."""
+    if config.model.base_url is not None:
+        yield config
+        return
+    from memsif_ray.runtime.model_server import start_model_server  # optional extra, slow to import
+
+    endpoint = start_model_server(config.model, config.embedder)
+    yield config
+
+
+def _vectors(config: RunConfig) -> Path:
+    """One cache per embedder as it was configured: two endpoints may serve two models under one name."""
+    name = fingerprint(config.embedder.model_dump(mode="json"))
+    return Path(platformdirs.user_cache_dir("memsif-ray")) / "embeddings" / name
+
+
+def _keys(config: RunConfig) -> dict[str, str]:
+    """The API keys that the configuration names and this process has."""
+    named = {config.model.api_key_env, config.embedder.api_key_env}
+    if config.judge:
+        named.add(config.judge.api_key_env)
+    return {name: os.environ[name] for name in named if name in os.environ}

@@ -1,0 +1,79 @@
+"""The only place that connects to Ray, and disconnects only what it connected."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.data import DataContext
+
+import memsif_ray
+from memsif_ray.config import ExecutionConfig
+from memsif_ray.errors import ConfigError
+
+NAMESPACE = "memsif"
+_JOB_MARK = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # set for the driver of a submitted job
+
+
+@contextmanager
+def ray_session(execution: ExecutionConfig, *, env: Mapping[str, str] | None = None) -> Iterator[None]:
+    """A connection to Ray for the block.
+
+    In order of preference: the connection that the caller already has; the cluster of a submitted job or of
+    `RAY_ADDRESS`; the cluster at `execution.ray_address`; a local Ray started for this block.
+
+    Args:
+        execution: Where to connect.
+        env: Environment variables that workers on other machines need, such as an API key. A submitted job
+            states its own.
+
+    Raises:
+        ConfigError: When the named cluster cannot be reached.
+    """
+    if ray.is_initialized():
+        yield
+        return
+    address = os.environ.get("RAY_ADDRESS") or execution.ray_address
+    try:
+        ray.init(**(_local() if address is None else _cluster(address, env or {})))
+    except (ConnectionError, ray.exceptions.RayError) as exc:
+        raise ConfigError(f"cannot connect to Ray at {address or 'this machine'}: {exc}") from exc
+    _quiet_data()
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _local() -> dict[str, Any]:
+    # A local Ray speaks to nobody else, so a token left over from some cluster must not stop it.
+    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    return {
+        "address": "local",
+        "namespace": NAMESPACE,
+        "include_dashboard": False,
+        "log_to_driver": False,
+        "logging_level": logging.WARNING,
+    }
+
+
+def _cluster(address: str, env: Mapping[str, str]) -> dict[str, Any]:
+    connection: dict[str, Any] = {"address": address, "namespace": NAMESPACE}
+    if _JOB_MARK not in os.environ:
+        package = Path(memsif_ray.__file__).parent
+        connection["runtime_env"] = {"py_modules": [str(package)], "env_vars": dict(env)}
+    return connection
+
+
+def _quiet_data() -> None:
+    """Process-wide, hence here: our own progress replaces Ray Data's, and its log goes to Ray's files."""
+    context = DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    logging.getLogger("ray.data").setLevel(logging.WARNING)

@@ -1,0 +1,88 @@
+"""The tools of one worker process, built there from a small specification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from memsif_ray.clients.embedders import make_embedder
+from memsif_ray.clients.entities import make_entities
+from memsif_ray.clients.ledger import Ledger
+from memsif_ray.clients.metering import MeteredChat, MeteredEmbedder
+from memsif_ray.clients.openai_http import OpenAIChat
+from memsif_ray.clients.tokens import ServedTokenCounter
+from memsif_ray.config import RunConfig
+from memsif_ray.methods.base import Tools
+from memsif_ray.ports import ChatModel
+from memsif_ray.runtime.progress import Tally
+from memsif_ray.runtime.units import Unit
+from memsif_ray.storage.runs import RunFolder
+from memsif_ray.types import ChatReply, ChatRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What one unit works with. `judge` is None when answers are not to be graded."""
+
+    tools: Tools
+    judge: ChatModel | None
+
+
+class Toolbox:
+    """Connections and models that all units of a process share, so that its limits hold for all of them."""
+
+    def __init__(self, config: RunConfig, tally: Tally, *, vectors: Path) -> None:
+        """Build everything.
+
+        Args:
+            config: Names the endpoint of every chat model.
+            tally: Counts calls and tokens.
+            vectors: Folder of the embedding cache, on this machine's own disk.
+        """
+        self.tally = tally
+        self._config = config
+        self._chat = _CountedChat(OpenAIChat(config.model), tally)
+        self._judge = _CountedChat(OpenAIChat(config.judge), tally) if config.judge else self._chat
+        self._embedder = make_embedder(config.embedder, vectors)
+        self._entities = make_entities(config.entities)
+        self._tokens = ServedTokenCounter(config.model)
+
+    @contextmanager
+    def opened(self, unit: Unit, folder: RunFolder) -> Iterator[Bench]:
+        """A unit's own tools, whose every call goes through its ledger."""
+        config = self._config
+        with Ledger(folder.ledger(unit.method, unit.conversation_id, unit.run)) as ledger:
+            judge = config.judge or config.model
+            yield Bench(
+                Tools(
+                    chat=MeteredChat(self._chat, ledger, model_name=config.model.model),
+                    # Metered before the cache: each method is charged for the texts it wants embedded,
+                    # whichever method happened to fill the cache.
+                    embedder=MeteredEmbedder(self._embedder, ledger, scope=unit.scope),
+                    entities=self._entities,
+                    tokens=self._tokens,
+                    seed=config.seed + (unit.run or 0),
+                    scope=unit.scope,
+                ),
+                MeteredChat(self._judge, ledger, model_name=judge.model) if config.grade else None,
+            )
+        self.tally.flush()
+
+
+class _CountedChat:
+    """A `ChatModel` that counts what is really sent."""
+
+    def __init__(self, model: ChatModel, tally: Tally) -> None:
+        self._model = model
+        self._tally = tally
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        reply = await self._model.complete(request)
+        self._tally.add(
+            calls=1,
+            prompt_tokens=reply.prompt_tokens or 0,
+            completion_tokens=reply.completion_tokens or 0,
+        )
+        return reply

@@ -1,0 +1,129 @@
+"""What a worker does with one unit. Knows no Ray, so that a test can simply await it.
+
+A unit is executed from its start however often it is begun: calls that are in its ledger are replayed, and
+its folder counts only when it is whole. So a kill at any moment loses no more than the calls in flight.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memsif_ray.config import RunConfig
+from memsif_ray.errors import DataError
+from memsif_ray.methods import make_method
+from memsif_ray.methods.base import MemoryMethod
+from memsif_ray.runtime.asking import Asked, ask_in_order, not_asked
+from memsif_ray.runtime.grading import Graded, graded
+from memsif_ray.runtime.progress import Tally
+from memsif_ray.runtime.rows import Session
+from memsif_ray.runtime.toolbox import Bench, Toolbox
+from memsif_ray.runtime.units import DONE, FAILED, ROW_ERRORS, Unit, UnitRecord, last_record, reason_of, seal
+from memsif_ray.storage.inputs import Inputs, read_inputs
+from memsif_ray.storage.memories import added, encode_memory, read_memory
+from memsif_ray.storage.runs import RunFolder
+
+
+class Worker:
+    """Builds memories and asks questions in one process, any number of units at a time."""
+
+    def __init__(self, config: RunConfig, folder: RunFolder, toolbox: Toolbox) -> None:
+        """Work for one run with the tools of this process."""
+        self._config = config
+        self._folder = folder
+        self._toolbox = toolbox
+
+    async def build(self, unit: Unit) -> UnitRecord:
+        """Build one memory and write it down; a failure is written down too."""
+        started = time.perf_counter()
+        try:
+            inputs = read_inputs(self._folder, unit.conversation_id)
+            with self._toolbox.opened(unit, self._folder) as bench:
+                method = make_method(unit.method, self._config, bench.tools)
+                await method.ingest(inputs.conversation)
+        except ROW_ERRORS as exc:
+            return seal(unit, self._folder, {}, status=FAILED, reason=reason_of(exc))
+        self._toolbox.tally.add(built=1)
+        tables = encode_memory(
+            method.dump(), method=unit.method, conversation_id=unit.conversation_id, run=None
+        )
+        return seal(unit, self._folder, tables, seconds=time.perf_counter() - started)
+
+    async def ask(self, unit: Unit) -> UnitRecord:
+        """Ask all questions of one memory once; write down answers, verdicts and what was learned.
+
+        Where there is no memory to ask, every question still gets a row that says why.
+        """
+        started = time.perf_counter()
+        inputs = read_inputs(self._folder, unit.conversation_id)
+        with self._toolbox.opened(unit, self._folder) as bench:
+            try:
+                session = await self._session(unit, inputs, bench)
+                outcome = session.outcome()
+            except ROW_ERRORS as exc:
+                session = await self._no_session(unit, inputs, bench, exc)
+                outcome = {**session.outcome(), "status": FAILED}
+            tables = session.tables(unit, gold=inputs.gold, tokens=bench.tools.tokens)
+        return seal(unit, self._folder, tables, seconds=time.perf_counter() - started, **outcome)
+
+    async def _session(self, unit: Unit, inputs: Inputs, bench: Bench) -> Session:
+        build = Unit(unit.method, unit.conversation_id)
+        built = last_record(build, self._folder)
+        if built is None or built.status != DONE:
+            raise DataError(f"memory was not built: {built.reason if built else 'damaged'}")
+        before = read_memory(build.folder(self._folder))
+        method = make_method(unit.method, self._config, bench.tools)
+        await method.load(inputs.conversation, before)
+        asked, grades = await self._ask_and_grade(method, unit, inputs, bench)
+        return Session(asked, grades, added(before, method.dump()))
+
+    async def _ask_and_grade(
+        self, method: MemoryMethod, unit: Unit, inputs: Inputs, bench: Bench
+    ) -> tuple[list[Asked], list[Graded]]:
+        asked: list[Asked] = []
+        async with asyncio.TaskGroup() as beside:
+            grading: list[asyncio.Task[Graded]] = []
+            async for one in ask_in_order(method, inputs.questions, tools=bench.tools, config=self._config):
+                asked.append(one)
+                grading.append(beside.create_task(self._graded(one, unit, inputs, bench)))
+                self._toolbox.tally.add(asked=1)
+        return asked, [task.result() for task in grading]
+
+    async def _graded(self, asked: Asked, unit: Unit, inputs: Inputs, bench: Bench) -> Graded:
+        gold = inputs.gold[asked.question.question_id]
+        grade = await graded(asked, gold, unit=unit, judge=bench.judge, tools=bench.tools)
+        self._toolbox.tally.add(graded=1)
+        return grade
+
+    async def _no_session(self, unit: Unit, inputs: Inputs, bench: Bench, cause: Exception) -> Session:
+        failure = DataError(reason_of(cause))
+        asked = [
+            not_asked(question, order, str(failure), failure=failure)
+            for order, question in enumerate(inputs.questions)
+        ]
+        return Session(asked, [await self._graded(one, unit, inputs, bench) for one in asked], {})
+
+
+@dataclass(frozen=True)
+class WorkerSpec:
+    """All that a worker process is built from: small, picklable, and free of secrets.
+
+    Attributes:
+        config: With every endpoint's address filled in.
+        folder: The run's folder, on storage that every node sees.
+        board: Handle of the actor that counts.
+        vectors: Folder of the embedding cache on each machine's own disk.
+    """
+
+    config: RunConfig
+    folder: RunFolder
+    board: Any
+    vectors: Path
+
+    def worker(self) -> Worker:
+        """A worker with tools of its own, for this process."""
+        tally = Tally(self.board.add.remote)
+        return Worker(self.config, self.folder, Toolbox(self.config, tally, vectors=self.vectors))
