@@ -24,8 +24,9 @@ LOGGER = logging.getLogger(__name__)
 
 _APP = "memsif-model"
 _HOST = "127.0.0.1"
-# The engine keeps its own, shorter, queue and answers 429 when that is full; Serve only must not be in its way.
+# The engine has its own, shorter queue and answers 429 when that is full; Serve must not be in its way.
 _MOST_REQUESTS = 4096
+_GRACE_S = 5.0
 
 
 class Endpoint(NamedTuple):
@@ -36,25 +37,21 @@ class Endpoint(NamedTuple):
     embedder_model: str
 
 
-# No CPU is claimed: on a machine of two cores the shards need both claims, and the operating system shares
-# the cores between the model and the actors that wait for it.
-@serve.deployment(
-    ray_actor_options={"num_cpus": 0}, max_ongoing_requests=_MOST_REQUESTS, graceful_shutdown_timeout_s=5
-)
-@serve.ingress()
 class ModelServer:
     """One replica: the engine's process and the embedder belong to it and end with it."""
 
-    async def __init__(self, model: ModelConfig, embedder: EmbedderConfig) -> None:
-        """Load both; the model is converted first if this machine has not done so yet."""
-        folder = await asyncio.to_thread(find_model, model.model)
-        settings = EngineSettings(context_window=model.context_window)
-        self._engine = EmbeddedEngine(folder, model=model.model, settings=settings)
-        await self._engine.start()
-        self._embedder = make_embedder(embedder)
+    def __init__(self, model: ModelConfig, embedder: EmbedderConfig) -> None:
+        """Load nothing yet."""
+        self._model = model
+        self._embedder = embedder
+        self._engine: EmbeddedEngine | None = None
 
-    def __serve_build_asgi_app__(self) -> FastAPI:
-        return create_app(self._engine, self._embedder)
+    async def __serve_build_asgi_app__(self) -> FastAPI:  # noqa: D105 - called by Serve, once
+        folder = await asyncio.to_thread(find_model, self._model.model)
+        settings = EngineSettings(context_window=self._model.context_window)
+        self._engine = EmbeddedEngine(folder, model=self._model.model, settings=settings)
+        await self._engine.start()
+        return create_app(self._engine, make_embedder(self._embedder))
 
     async def check_health(self) -> None:
         """Asked by Serve, which replaces a replica that raises.
@@ -62,13 +59,22 @@ class ModelServer:
         Raises:
             ServiceBusy: When the engine's process has ended.
         """
-        if not self._engine.ready:
+        if self._engine is not None and not self._engine.ready:
             raise ServiceBusy("the model process ended", "engine_stopped")
 
 
 def model_application(model: ModelConfig, embedder: EmbedderConfig) -> Application:
     """The application, for those who run Serve themselves."""
-    return ModelServer.bind(model, embedder)
+    deployed = serve.deployment(
+        name=_APP,
+        # No CPU is claimed: on a machine of two cores the shards need both claims, and the operating system
+        # shares the cores between the model and the actors that wait for it.
+        ray_actor_options={"num_cpus": 0},
+        max_ongoing_requests=_MOST_REQUESTS,
+        graceful_shutdown_timeout_s=_GRACE_S,
+    )
+    application: Application = deployed(serve.ingress()(ModelServer)).bind(model, embedder)
+    return application
 
 
 @contextmanager
@@ -97,7 +103,7 @@ def start_model_server(
         serve.run(model_application(model, embedder), name=_APP, route_prefix="/")
         yield Endpoint(f"http://{_HOST}:{port}/v1", model.model, embedder.model)
     finally:
-        serve.shutdown()
+        serve.shutdown()  # type: ignore[no-untyped-call]
 
 
 def _free_port() -> int:

