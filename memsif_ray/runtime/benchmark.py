@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,8 +26,8 @@ from memsif_ray.runtime.pipeline import build_memories
 from memsif_ray.runtime.progress import Board, shown
 from memsif_ray.runtime.session import ray_session
 from memsif_ray.runtime.shards import start_shards
+from memsif_ray.runtime.spec import WorkerSpec
 from memsif_ray.runtime.units import DONE, FAILED, Plan, Unit, UnitRecord, last_record, record
-from memsif_ray.runtime.work import WorkerSpec
 from memsif_ray.storage.inputs import list_inputs, write_inputs
 from memsif_ray.storage.runs import RunFolder, run_folder, write_config
 from memsif_ray.storage.tables import decode
@@ -138,8 +139,9 @@ def _work(config: RunConfig, folder: RunFolder, plan: Plan, *, progress: bool) -
     if not left.units:
         return
     with ray_session(config.execution, env=_keys(config)), _served(config) as served:
-        board: Any = ray.remote(Board).options(num_cpus=0).remote()
-        spec = WorkerSpec(served, folder, board, _vectors(config))
+        name = f"board-{uuid.uuid4().hex}"
+        board: Any = ray.remote(Board).options(num_cpus=0, name=name).remote()
+        spec = WorkerSpec(served, folder, name, _vectors(config))
         with shown(lambda: dict(ray.get(board.counts.remote())), left.totals(), enabled=progress):
             for _ in _asked(spec, left):
                 pass
@@ -165,10 +167,14 @@ def _served(config: RunConfig) -> Iterator[RunConfig]:
     if config.model.base_url is not None:
         yield config
         return
-    from memsif_ray.runtime.model_server import start_model_server  # optional extra, slow to import
+    from memsif_ray.runtime.model_server import start_model_server  # an optional extra, slow to import
 
-    endpoint = start_model_server(config.model, config.embedder)
-    yield config
+    with start_model_server(config.model, config.embedder) as endpoint:
+        model = config.model.model_copy(update={"base_url": endpoint.base_url})
+        embedder = config.embedder
+        if embedder.base_url is None:
+            embedder = embedder.model_copy(update={"base_url": endpoint.base_url})
+        yield config.model_copy(update={"model": model, "embedder": embedder})
 
 
 def _vectors(config: RunConfig) -> Path:

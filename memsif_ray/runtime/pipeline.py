@@ -10,8 +10,8 @@ from typing import Any
 
 import ray.data
 
+from memsif_ray.runtime.spec import WorkerSpec
 from memsif_ray.runtime.units import Unit, UnitRecord
-from memsif_ray.runtime.work import WorkerSpec
 
 _KEYS = ("method", "conversation_id")
 

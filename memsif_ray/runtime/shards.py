@@ -11,8 +11,8 @@ from typing import Any
 
 import ray
 
+from memsif_ray.runtime.spec import WorkerSpec
 from memsif_ray.runtime.units import Unit, UnitRecord
-from memsif_ray.runtime.work import WorkerSpec
 
 _RETRIES = 3
 """Restarts of a shard, and repetitions of a unit on a restarted one: harmless, since calls are replayed."""

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from memsif_ray.config import RunConfig
 from memsif_ray.errors import DataError
@@ -18,7 +15,6 @@ from memsif_ray.methods import make_method
 from memsif_ray.methods.base import MemoryMethod
 from memsif_ray.runtime.asking import Asked, ask_in_order, not_asked
 from memsif_ray.runtime.grading import Graded, graded
-from memsif_ray.runtime.progress import Tally
 from memsif_ray.runtime.rows import Session
 from memsif_ray.runtime.toolbox import Bench, Toolbox
 from memsif_ray.runtime.units import DONE, FAILED, ROW_ERRORS, Unit, UnitRecord, last_record, reason_of, seal
@@ -84,13 +80,16 @@ class Worker:
         self, method: MemoryMethod, unit: Unit, inputs: Inputs, bench: Bench
     ) -> tuple[list[Asked], list[Graded]]:
         asked: list[Asked] = []
-        async with asyncio.TaskGroup() as beside:
-            grading: list[asyncio.Task[Graded]] = []
+        grading: list[asyncio.Task[Graded]] = []
+        try:
             async for one in ask_in_order(method, inputs.questions, tools=bench.tools, config=self._config):
                 asked.append(one)
-                grading.append(beside.create_task(self._graded(one, unit, inputs, bench)))
+                grading.append(asyncio.create_task(self._graded(one, unit, inputs, bench)))
                 self._toolbox.tally.add(asked=1)
-        return asked, [task.result() for task in grading]
+            return asked, await asyncio.gather(*grading)
+        finally:
+            for task in grading:  # no effect on those that have ended
+                task.cancel()
 
     async def _graded(self, asked: Asked, unit: Unit, inputs: Inputs, bench: Bench) -> Graded:
         gold = inputs.gold[asked.question.question_id]
@@ -105,25 +104,3 @@ class Worker:
             for order, question in enumerate(inputs.questions)
         ]
         return Session(asked, [await self._graded(one, unit, inputs, bench) for one in asked], {})
-
-
-@dataclass(frozen=True)
-class WorkerSpec:
-    """All that a worker process is built from: small, picklable, and free of secrets.
-
-    Attributes:
-        config: With every endpoint's address filled in.
-        folder: The run's folder, on storage that every node sees.
-        board: Handle of the actor that counts.
-        vectors: Folder of the embedding cache on each machine's own disk.
-    """
-
-    config: RunConfig
-    folder: RunFolder
-    board: Any
-    vectors: Path
-
-    def worker(self) -> Worker:
-        """A worker with tools of its own, for this process."""
-        tally = Tally(self.board.add.remote)
-        return Worker(self.config, self.folder, Toolbox(self.config, tally, vectors=self.vectors))
