@@ -1,0 +1,51 @@
+"""The command tree."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import logging
+from typing import Annotated
+
+import typer
+
+from memsif_ray.cli.calibrate import calibrate
+from memsif_ray.cli.data import app as data_app
+from memsif_ray.cli.doctor import doctor
+from memsif_ray.cli.failures import EPILOG, CommandGroup
+from memsif_ray.cli.output import print_result
+from memsif_ray.cli.run import run
+from memsif_ray.cli.show import show
+
+app = typer.Typer(
+    name="memsif",
+    cls=CommandGroup,
+    help="Long-term memory for LLM agents: MemSIF and its rivals, measured on Ray.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (run, show, doctor, calibrate):
+    app.command(epilog=EPILOG)(command)
+app.add_typer(data_app, name="data")
+
+
+@app.callback()
+def _everywhere(
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks of expected errors, and more of the log.")
+    ] = False,
+) -> None:
+    logging.basicConfig(level=logging.INFO if debug else logging.WARNING, format="%(levelname)s %(message)s")
+
+
+@app.command()
+def version(as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False) -> None:
+    """Print the version."""
+    number = importlib.metadata.version("memsif-ray")
+    print_result({"version": number}, number, as_json=as_json)
+
+
+def main() -> None:
+    """Run the command line of this process, and exit."""
+    app()

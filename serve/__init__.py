@@ -1,0 +1,1 @@
+"""Services: thin entry points over `memsif_ray`, for `serve run`."""
