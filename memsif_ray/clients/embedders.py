@@ -161,7 +161,7 @@ def _load_sentence_transformer(source: str) -> Any:
         from transformers.utils.logging import disable_progress_bar
     except ImportError as exc:
         raise ConfigError(f"sentence-transformers is not installed: {INSTALL}") from exc
-    disable_progress_bar()
+    disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         return SentenceTransformer(source, device="cpu", local_files_only=Path(source).is_dir())
     except (OSError, ValueError) as exc:
