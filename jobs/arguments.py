@@ -5,12 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from memsif_ray.config import RunConfig, load_run_config
-from memsif_ray.errors import ConfigError
+from memsif_ray.config import RunConfig, load_run_config, parse_settings
 
 
 def parse(argv: Sequence[str] | None, *, about: str) -> RunConfig:
@@ -30,14 +26,4 @@ def parse(argv: Sequence[str] | None, *, about: str) -> RunConfig:
         help="override one setting, e.g. --set memory.segments.tau_split=0.4",
     )
     arguments = parser.parse_args(argv)
-    return load_run_config(arguments.config, dict(map(_setting, arguments.settings)))
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ConfigError(f"--set wants KEY=VALUE, not {text!r}")
-    try:
-        return key.strip(), yaml.safe_load(value)
-    except yaml.YAMLError as exc:
-        raise ConfigError(f"--set {key}: {value!r} is no YAML value") from exc
+    return load_run_config(arguments.config, parse_settings(arguments.settings))

@@ -11,14 +11,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import polars as pl
 from rich.console import Console
 
 from analysis.rendering import render_text
-from analysis.tables import Summary, summarise
+from analysis.tables import read_summary
 from jobs.arguments import parse
 from memsif_ray.errors import ConfigError, DataError
-from memsif_ray.runtime.benchmark import RunResult, run_benchmark
+from memsif_ray.runtime.benchmark import run_benchmark
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,18 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ConfigError, DataError) as exc:
         errors.print(str(exc), style="red", markup=False)
         return 2
-    Console().print(render_text(_summary(result, stratified=config.data.dataset == "longmemeval")))
+    stratified = config.data.dataset == "longmemeval"  # its questions share no conversation
+    Console().print(render_text(read_summary(result.folder.path, stratified=stratified)))
     for line in result.report():
         errors.print(line, markup=False, highlight=False)
     return result.exit_code
-
-
-def _summary(result: RunResult, *, stratified: bool) -> Summary:
-    tables = result.folder.tables
-    answers, verdicts, calls = (
-        pl.scan_parquet(tables.file(name)) for name in ("answers", "verdicts", "calls")
-    )
-    return summarise(answers, verdicts, calls, stratified=stratified)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from memsif_ray.config import RunConfig
 from memsif_ray.errors import MemsifError, ReplyInvalid, ServiceBusy
 from memsif_ray.evaluation.protocol import question_order
+from memsif_ray.methods.answering import answer_from
 from memsif_ray.methods.base import MemoryMethod, Tools
-from memsif_ray.prompts import escape
-from memsif_ray.prompts.asking import ask
 from memsif_ray.runtime.units import ROW_ERRORS, reason_of
 from memsif_ray.types import Answer, Context, Question
 
@@ -69,29 +68,16 @@ async def _ask(
     asked = Asked(question, order, Context(()), Answer(question.question_id, None))
     try:
         asked = replace(asked, context=await method.context(question))
-        answer = await _answer(question, asked.context, tools=tools, config=config)
+        answer = await answer_from(
+            asked.context,
+            question,
+            tools=tools,
+            max_tokens=config.answer_max_tokens,
+            temperature=config.answer_temperature,
+        )
         asked = replace(asked, answer=answer, seconds=time.perf_counter() - started)
         await method.learn(question, asked.context)
     except ROW_ERRORS as exc:
         failure = None if isinstance(exc, ReplyInvalid) else exc
         return replace(asked, answer=replace(asked.answer, error=reason_of(exc)), failure=failure)
     return asked
-
-
-async def _answer(question: Question, context: Context, *, tools: Tools, config: RunConfig) -> Answer:
-    try:
-        text = await ask(
-            tools.chat,
-            "answer",
-            stage="answer",
-            scope=tools.scope_of(question.question_id),
-            max_tokens=config.answer_max_tokens,
-            temperature=config.answer_temperature,
-            seed=tools.seed,
-            question=question.text,
-            asked_at=question.asked_at and f"{question.asked_at:%A, %d %B %Y}",
-            context="\n".join(escape(item.text) for item in context.items),
-        )
-    except ReplyInvalid as exc:
-        return Answer(question.question_id, None, reason_of(exc))
-    return Answer(question.question_id, text)

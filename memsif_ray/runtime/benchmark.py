@@ -20,6 +20,7 @@ from memsif_ray.datasets.sample import FOLDER as SAMPLE
 from memsif_ray.datasets.source import digest
 from memsif_ray.errors import ConfigError
 from memsif_ray.methods import METHODS
+from memsif_ray.probing import capabilities_for, settled
 from memsif_ray.runtime.bounded import map_bounded
 from memsif_ray.runtime.merge import merge
 from memsif_ray.runtime.pipeline import build_memories
@@ -76,6 +77,7 @@ def run_benchmark(config: RunConfig, *, progress: bool = True) -> RunResult:
         ConfigError: When the configuration, the path of the data or the set-up of a service is wrong.
         DataError: When the data is not what it says.
     """
+    config = _settled(config)
     with _claimed(config) as folder:
         finished = _finished(folder)
         if finished is None:
@@ -90,17 +92,27 @@ def run_building(config: RunConfig, *, progress: bool = True) -> RunResult:
 
     Args and errors are those of `run_benchmark`.
     """
+    config = _settled(config)
     with _claimed(config) as folder:
         plan = _planned(config, folder).without_asks()
         _work(config, folder, plan, progress=progress)
         return RunResult(folder, _records(folder, plan.builds))
 
 
-@contextmanager
-def _claimed(config: RunConfig) -> Iterator[RunFolder]:
+def _settled(config: RunConfig) -> RunConfig:
+    """Who decides what is part of what a run means, so it is settled before the run has a folder.
+
+    Raises:
+        ConfigError: When there is no method of some name.
+    """
     unknown = [name for name in config.methods if name not in METHODS]
     if unknown:
         raise ConfigError(f"unknown methods {', '.join(unknown)}; known are {', '.join(METHODS)}")
+    return settled(config, capabilities_for(config.model))
+
+
+@contextmanager
+def _claimed(config: RunConfig) -> Iterator[RunFolder]:
     folder = run_folder(config, digest(config.data.path or SAMPLE))
     with folder.claimed():
         yield folder

@@ -152,4 +152,4 @@ class _Lines:
             for step, label in _STEPS.items()
             if self._totals.get(step)
         ]
-        self._console.print(", ".join([*steps, self._speed.of(self._last)]), highlight=False)
+        self._console.print(", ".join([*steps, self._speed.of(self._last)]), highlight=False, soft_wrap=True)

@@ -51,9 +51,10 @@ def ray_session(execution: ExecutionConfig, *, env: Mapping[str, str] | None = N
 
 
 def _local() -> dict[str, Any]:
-    # A local Ray speaks to nobody else, so a token left over from some cluster must not stop it.
+    # A local Ray listens to this machine only: no token is needed, and one left over from some cluster
+    # must not stop it. Its core prints a warning about Ray Data's own actors at every start.
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     return {
         "address": "local",
         "namespace": NAMESPACE,
@@ -72,8 +73,8 @@ def _cluster(address: str, env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _quiet_data() -> None:
-    """Process-wide, hence here: our own progress replaces Ray Data's, and its log goes to Ray's files."""
+    """Process-wide, hence here: our own progress replaces Ray Data's, and what fails is raised anyway."""
     context = DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    logging.getLogger("ray.data").setLevel(logging.WARNING)
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)

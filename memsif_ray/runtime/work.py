@@ -40,9 +40,9 @@ class Worker:
             with self._toolbox.opened(unit, self._folder) as bench:
                 method = make_method(unit.method, self._config, bench.tools)
                 await method.ingest(inputs.conversation)
+                self._toolbox.tally.add(built=1)
         except ROW_ERRORS as exc:
             return seal(unit, self._folder, {}, status=FAILED, reason=reason_of(exc))
-        self._toolbox.tally.add(built=1)
         tables = encode_memory(
             method.dump(), method=unit.method, conversation_id=unit.conversation_id, run=None
         )

@@ -36,7 +36,7 @@ KINDS: Mapping[str, type] = {
 def encode_memory(
     dump: Mapping[str, Sequence[Any]], *, method: str, conversation_id: str, run: int | None
 ) -> dict[str, list[pa.Table]]:
-    """A dump as one part per table.
+    """A dump as one part per table that has any row.
 
     Raises:
         KeyError: When a method dumps a table that no memory has.
@@ -45,7 +45,7 @@ def encode_memory(
     unknown = dump.keys() - KINDS.keys()
     if unknown:
         raise KeyError(f"{method} dumps unknown tables: {', '.join(sorted(unknown))}")
-    return {name: [encode(dump.get(name, ()), TABLES[name], **scope)] for name in KINDS}
+    return {name: [encode(values, TABLES[name], **scope)] for name, values in dump.items() if values}
 
 
 def read_memory(sealed: SealedFolder) -> Tables:
@@ -54,7 +54,8 @@ def read_memory(sealed: SealedFolder) -> Tables:
     Raises:
         DataError: When a file is not the one that was written.
     """
-    return {name: decode(sealed.read(name), kind) for name, kind in KINDS.items()}
+    written = sealed.names()
+    return {name: decode(sealed.read(name), kind) if name in written else [] for name, kind in KINDS.items()}
 
 
 def added(before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any]]) -> Tables:
