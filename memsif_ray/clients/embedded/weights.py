@@ -147,9 +147,12 @@ def _cached(folder: Path, place: Callable[[Path], None], progress: Progress) -> 
             for stale in (draft, folder):
                 shutil.rmtree(stale, ignore_errors=True)
             draft.mkdir()
-            place(draft / "source.gguf")
-            convert_gguf(draft / "source.gguf", draft, progress)
-            draft.rename(folder)
+            try:
+                place(draft / "source.gguf")
+                convert_gguf(draft / "source.gguf", draft, progress)
+                draft.rename(folder)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
     return folder
 
 
