@@ -57,25 +57,24 @@ class Summary:
 def read_summary(
     run: Path, *, reference: str = "memsif", profile: str = "memsif", stratified: bool = False
 ) -> Summary:
-    """The summary of a run folder that holds `answers/`, `verdicts/` and `calls/` as Parquet.
+    """The summary of a run folder, from the answers, verdicts and calls in its `tables/`.
 
-    A missing folder is an empty table: a run that was not graded has no verdicts.
+    A missing file is an empty table: a run that was not graded has no verdicts.
     """
+    tables = run / "tables"
     return summarise(
-        scan(run / "answers", ANSWERS),
-        scan(run / "verdicts", VERDICTS),
-        scan(run / "calls", CALLS),
+        scan(tables / "answers.parquet", ANSWERS),
+        scan(tables / "verdicts.parquet", VERDICTS),
+        scan(tables / "calls.parquet", CALLS),
         reference=reference,
         profile=profile,
         stratified=stratified,
     )
 
 
-def scan(folder: Path, schema: pa.Schema) -> pl.LazyFrame:
-    """The Parquet files directly inside `folder` as one lazy table; empty when there are none."""
-    if any(folder.glob("*.parquet")):
-        return pl.scan_parquet(folder / "*.parquet")
-    return pl.LazyFrame(schema.empty_table())
+def scan(file: Path, schema: pa.Schema) -> pl.LazyFrame:
+    """A Parquet file as a lazy table; empty when there is none."""
+    return pl.scan_parquet(file) if file.is_file() else pl.LazyFrame(schema.empty_table())
 
 
 def summarise(

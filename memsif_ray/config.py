@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -222,6 +223,24 @@ def load_run_config(path: Path | None = None, overrides: dict[str, Any] | None =
         return RunConfig.model_validate(plain)
     except ValidationError as exc:
         raise ConfigError(_explain(exc, path)) from exc
+
+
+def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
+    """Overrides from texts such as `memory.segments.tau_split=0.3`; values are YAML.
+
+    Raises:
+        ConfigError: When one is no `key=value`, or its value no YAML.
+    """
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"--set wants KEY=VALUE, not {pair!r}")
+        try:
+            found[key.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as exc:
+            raise ConfigError(f"--set {key}: {value!r} is no YAML value") from exc
+    return found
 
 
 def _set(plain: dict[str, Any], dotted: str, value: Any) -> None:

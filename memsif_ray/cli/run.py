@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import yaml
 
 from memsif_ray.cli.failures import NO_SERVICE, SOME_FAILED
 from memsif_ray.cli.output import AsJson, note, print_result, stdout_kept_clean
-from memsif_ray.config import RunConfig, load_run_config
-from memsif_ray.errors import ConfigError
+from memsif_ray.config import RunConfig, load_run_config, parse_settings
 
 if TYPE_CHECKING:
     from memsif_ray.runtime.benchmark import RunResult
@@ -93,21 +91,20 @@ def run(
         "runs": runs,
         "execution.output": output,
         "execution.shards": shards,
-        **_settings(settings or []),
+        **parse_settings(settings or []),
     }
     given = {key: value for key, value in overrides.items() if value is not None}
     _benchmark(_with_judge_endpoint(load_run_config(config, given)), as_json=as_json)
 
 
 def _benchmark(config: RunConfig, *, as_json: bool) -> None:
-    from analysis.tables import read_summary
-    from memsif_ray.cli.summary import show_summary
+    from memsif_ray.cli.summary import show_summary, summary_of
     from memsif_ray.probing import capabilities_for, settled
     from memsif_ray.runtime.benchmark import run_benchmark
 
     with stdout_kept_clean():
         result = run_benchmark(settled(config, capabilities_for(config.model)))
-        summary = read_summary(result.folder.path)
+        summary = summary_of(result.folder)
     plain = {
         "folder": result.folder.path,
         "units": len(result.records),
@@ -148,16 +145,3 @@ def _question_ids(text: str | None) -> tuple[str, ...] | None:
         return _listed(text)
     lines = (line.strip() for line in Path(text).read_text(encoding="utf-8").splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
-
-
-def _settings(pairs: list[str]) -> dict[str, Any]:
-    found = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            raise ConfigError(f"--set {pair}: write key=value, e.g. memory.segments.tau_split=0.3")
-        try:
-            found[key.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError as exc:
-            raise ConfigError(f"--set {pair}: {value!r} is no YAML value") from exc
-    return found

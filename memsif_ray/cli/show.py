@@ -51,10 +51,9 @@ def _show_summary(folder: RunFolder, tables: RunTables, *, as_json: bool) -> Non
     from rich.console import Group
     from rich.text import Text
 
-    from analysis.tables import read_summary
-    from memsif_ray.cli.summary import show_summary
+    from memsif_ray.cli.summary import show_summary, summary_of
 
-    summary = read_summary(folder.path)
+    summary = summary_of(folder)
     failures = _failures(tables)
     lines = [f"{row['what']} {row['method']} {row['id']}: {row['reason']}" for row in failures]
     shown: Group = Group(

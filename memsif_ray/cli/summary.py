@@ -6,7 +6,14 @@ from rich.console import Group
 from rich.text import Text
 
 from analysis.rendering import render_text
-from analysis.tables import TOTAL, Summary
+from analysis.tables import TOTAL, Summary, read_summary
+from memsif_ray.storage.runs import RunFolder
+
+
+def summary_of(folder: RunFolder) -> Summary:
+    """The summary, with the intervals that the paper uses for this dataset (MemSIF, Appendix D)."""
+    datasets = set(folder.tables.read("conversations")["dataset"].to_pylist())
+    return read_summary(folder.path, stratified=datasets == {"longmemeval"})
 
 
 def show_summary(summary: Summary) -> Group:

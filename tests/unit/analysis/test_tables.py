@@ -130,12 +130,9 @@ RUN = {
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
+    (tmp_path / "tables").mkdir()
     for name, (schema, rows) in RUN.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        for part, half in enumerate((rows[::2], rows[1::2])):
-            pq.write_table(pa.Table.from_pylist(half, schema=schema), folder / f"{part}.parquet")
-        (folder / "_manifest.json").write_text("{}")
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), tmp_path / "tables" / f"{name}.parquet")
     return tmp_path
 
 
@@ -202,8 +199,7 @@ def test_gains_are_paired_and_clustered_by_conversation(run):
 
 
 def test_without_verdicts_nothing_is_scored_as_zero(run):
-    for part in (run / "verdicts").glob("*.parquet"):
-        part.unlink()
+    (run / "tables" / "verdicts.parquet").unlink()
     summary = read_summary(run)
     assert summary.scores["acc"].null_count() == summary.scores.height
     assert summary.scores.filter(method="naive-rag", category="Total")["ungraded"].item() == 3
@@ -251,8 +247,8 @@ def test_the_markdown_tables_are_as_expected(run):
 
 def test_an_undefined_interval_is_named_not_drawn(run):
     for table in ("answers", "verdicts"):
-        for part in (run / table).glob("*.parquet"):
-            pq.write_table(pq.read_table(part, filters=[("question_id", "!=", "b1")]), part)
+        file = run / "tables" / f"{table}.parquet"
+        pq.write_table(pq.read_table(file, filters=[("question_id", "!=", "b1")]), file)
     assert "| +25.0 [" not in to_markdown(read_summary(run))
     assert "(one cluster)" in to_markdown(read_summary(run))
 
