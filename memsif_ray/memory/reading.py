@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memsif_ray.config import RetrievalConfig
+from memsif_ray.memory.dates import parse_question_time
 from memsif_ray.memory.evidence import dated_line, distil, extract
 from memsif_ray.memory.facts import FactBook
 from memsif_ray.memory.ranking import InteractionIndex, Ranked
@@ -21,7 +22,7 @@ EVIDENCE_SHARE = 0.75
 
 _PAST = re.compile(
     r"\b(?:used to|before|previous(?:ly)?|formerly|originally|history|over time|how (?:often|many times)|"
-    r"chang\w+|in (?:19|20)\d\d|last (?:year|month))\b",
+    r"chang\w+)\b",
     re.I,
 )
 """Words of a question about how things were."""
@@ -85,7 +86,7 @@ class MemoryReader:
 
     def retrieve_facts(self, query: Query) -> list[tuple[Fact, float]]:
         """Best facts of both tracks by cosine; replaced versions too when the question looks back."""
-        k, replaced = self._config.facts_top_k, _PAST.search(query.question.text) is not None
+        k, replaced = self._config.facts_top_k, _looks_back(query.question)
         found = [hit for book in self._books for hit in book.search(query.vector, k, replaced=replaced)]
         return sorted(found, key=lambda hit: -hit[1])[:k]
 
@@ -145,6 +146,11 @@ class MemoryReader:
 
     def _cost(self, line: str) -> int:
         return self._tools.tokens.count(line) + 1  # the line break
+
+
+def _looks_back(question: Question) -> bool:
+    named = parse_question_time(question.text, question.asked_at)
+    return named is not None or _PAST.search(question.text) is not None
 
 
 _SMALLEST = 8
