@@ -28,7 +28,7 @@ from memsif_ray.runtime.progress import Board, shown
 from memsif_ray.runtime.session import ray_session
 from memsif_ray.runtime.shards import start_shards
 from memsif_ray.runtime.spec import WorkerSpec
-from memsif_ray.runtime.units import DONE, FAILED, Plan, Unit, UnitRecord, last_record, record
+from memsif_ray.runtime.units import DONE, FAILED, STOPPED, Plan, Unit, UnitRecord, last_record, record
 from memsif_ray.storage.inputs import list_inputs, write_inputs
 from memsif_ray.storage.runs import RunFolder, run_folder, write_config
 from memsif_ray.storage.tables import decode
@@ -155,22 +155,29 @@ def _work(config: RunConfig, folder: RunFolder, plan: Plan, *, progress: bool) -
         board: Any = ray.remote(Board).options(num_cpus=0, name=name).remote()
         spec = WorkerSpec(served, folder, name, _vectors(config))
         with shown(lambda: dict(ray.get(board.counts.remote())), left.totals(), enabled=progress):
-            for _ in _asked(spec, left):
+            for _ in _outcomes(spec, left):  # all of them are in the run folder
                 pass
 
 
-def _asked(spec: WorkerSpec, left: Plan) -> Iterator[UnitRecord]:
-    """Build and ask at the same time: questions to a memory begin as soon as it is built."""
-    waiting = left.asks_by_build()
-    building = {build: waiting.pop(build, []) for build in left.builds}
-    ready = chain.from_iterable(waiting.values())
-    built = (ask for done in build_memories(spec, left.builds) for ask in building[done.unit])
+def _outcomes(spec: WorkerSpec, left: Plan) -> Iterator[UnitRecord]:
+    """Build and ask at the same time: the questions to a memory begin as soon as it is built."""
+    built = map(_not_stopped, build_memories(spec, left.builds))
     if not left.asks:
-        yield from (done for done in build_memories(spec, left.builds))
+        yield from built
         return
+    asks = left.asks_by_build()
+    to_come = {build: asks.pop(build, []) for build in left.builds}
+    next_asks = chain(chain.from_iterable(asks.values()), (ask for b in built for ask in to_come[b.unit]))
     shards = start_shards(spec, left.questions())
-    limit = 2 * spec.config.execution.units_in_flight  # a shard that is done never waits for the driver
-    yield from map_bounded(shards.ask, chain(ready, built), limit=limit)
+    # Twice as many as are worked on: a shard that has ended one unit never waits for the driver.
+    limit = 2 * spec.config.execution.units_in_flight
+    yield from map(_not_stopped, map_bounded(shards.ask, next_asks, limit=limit))
+
+
+def _not_stopped(record: UnitRecord) -> UnitRecord:
+    if record.status == STOPPED:
+        raise ConfigError(record.reason)
+    return record
 
 
 @contextmanager

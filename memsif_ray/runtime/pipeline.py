@@ -45,7 +45,7 @@ class MemoryBuilder:
     """One actor of the pool: builds several memories at a time."""
 
     def __init__(self, spec: WorkerSpec, at_a_time: int) -> None:
-        """Build the tools."""
+        """Take a place to work."""
         self._worker = spec.worker()
         self._slots = asyncio.Semaphore(at_a_time)
 
@@ -53,7 +53,7 @@ class MemoryBuilder:
         """One row in, one row out."""
         (method,), (conversation_id,) = (batch[name] for name in _KEYS)
         async with self._slots:
-            record = await self._worker.build(Unit(str(method), str(conversation_id)))
+            record = await self._worker.do(Unit(str(method), str(conversation_id)))
         columns = asdict(record)
         del columns["run"]  # null in every row here
         yield {name: [value] for name, value in columns.items()}

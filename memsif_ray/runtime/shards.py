@@ -26,12 +26,12 @@ class ConversationShard:
     """
 
     def __init__(self, spec: WorkerSpec) -> None:
-        """Build the tools."""
+        """Take a place to work."""
         self._worker = spec.worker()
 
     async def ask(self, unit: Unit) -> UnitRecord:
         """Ask all questions of one unit; safe to call again."""
-        return await self._worker.ask(unit)
+        return await self._worker.do(unit)
 
 
 @dataclass(frozen=True)

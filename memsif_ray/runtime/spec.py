@@ -33,5 +33,8 @@ class WorkerSpec:
 
     def worker(self) -> Worker:
         """A worker with tools of its own, for this process."""
+        return Worker(self.config, self.folder, make_toolbox=self._toolbox)
+
+    def _toolbox(self) -> Toolbox:
         tally = Tally(ray.get_actor(self.board).add.remote)
-        return Worker(self.config, self.folder, Toolbox(self.config, tally, vectors=self.vectors))
+        return Toolbox(self.config, tally, vectors=self.vectors)

@@ -16,7 +16,7 @@ from memsif_ray.storage.runs import RunFolder
 from memsif_ray.storage.sealed import SealedFolder
 from memsif_ray.types import CallScope
 
-DONE, INCOMPLETE, FAILED = "done", "incomplete", "failed"
+DONE, INCOMPLETE, FAILED, STOPPED = "done", "incomplete", "failed", "stopped"
 
 ROW_ERRORS = (DataError, ReplyInvalid, ServiceError)
 """Errors of one unit or one question: recorded, while the others go on. Every other error is a bug or a
@@ -57,7 +57,8 @@ class UnitRecord:
         method: Name of the method.
         conversation_id: Whose memory.
         run: Number of the independent run; None for building.
-        status: `done`, `incomplete` (a service failed some of its questions) or `failed`.
+        status: `done`, `incomplete` (a service failed some of its questions) or `failed`; `stopped`, which
+            is never written, when the configuration is wrong and no other unit can fare better.
         failed: Number of questions that a service failed.
         reason: Why it failed, or why its first failed question did.
         seconds: Wall clock of the last attempt.

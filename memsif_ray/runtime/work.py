@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
+from functools import cached_property
 
 from memsif_ray.config import RunConfig
-from memsif_ray.errors import DataError
+from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.methods import make_method
 from memsif_ray.methods.base import MemoryMethod
 from memsif_ray.runtime.asking import Asked, ask_in_order, not_asked
 from memsif_ray.runtime.grading import Graded, graded
 from memsif_ray.runtime.rows import Session
 from memsif_ray.runtime.toolbox import Bench, Toolbox
-from memsif_ray.runtime.units import DONE, FAILED, ROW_ERRORS, Unit, UnitRecord, last_record, reason_of, seal
+from memsif_ray.runtime.units import (
+    DONE,
+    FAILED,
+    ROW_ERRORS,
+    STOPPED,
+    Unit,
+    UnitRecord,
+    last_record,
+    reason_of,
+    record,
+    seal,
+)
 from memsif_ray.storage.inputs import Inputs, read_inputs
 from memsif_ray.storage.memories import added, encode_memory, read_memory
 from memsif_ray.storage.runs import RunFolder
@@ -26,14 +39,34 @@ from memsif_ray.storage.runs import RunFolder
 class Worker:
     """Builds memories and asks questions in one process, any number of units at a time."""
 
-    def __init__(self, config: RunConfig, folder: RunFolder, toolbox: Toolbox) -> None:
-        """Work for one run with the tools of this process."""
+    def __init__(self, config: RunConfig, folder: RunFolder, *, make_toolbox: Callable[[], Toolbox]) -> None:
+        """Work for one run.
+
+        Args:
+            config: Of the run.
+            folder: Of the run.
+            make_toolbox: Called once, at the first unit, so that a wrong configuration is that unit's
+                outcome: what a process raises before it has work reaches nobody in one piece.
+        """
         self._config = config
         self._folder = folder
-        self._toolbox = toolbox
+        self._make_toolbox = make_toolbox
 
-    async def build(self, unit: Unit) -> UnitRecord:
-        """Build one memory and write it down; a failure is written down too."""
+    async def do(self, unit: Unit) -> UnitRecord:
+        """Build one memory, or ask all its questions once. Whatever comes of it is written down and returned.
+
+        Only a wrong configuration, which is nothing to write down, is just returned, as `stopped`.
+        """
+        try:
+            return await (self._build(unit) if unit.run is None else self._ask(unit))
+        except ConfigError as exc:
+            return record(unit, status=STOPPED, reason=str(exc))
+
+    @cached_property
+    def _toolbox(self) -> Toolbox:
+        return self._make_toolbox()
+
+    async def _build(self, unit: Unit) -> UnitRecord:
         started = time.perf_counter()
         try:
             inputs = read_inputs(self._folder, unit.conversation_id)
@@ -48,18 +81,14 @@ class Worker:
         )
         return seal(unit, self._folder, tables, seconds=time.perf_counter() - started)
 
-    async def ask(self, unit: Unit) -> UnitRecord:
-        """Ask all questions of one memory once; write down answers, verdicts and what was learned.
-
-        Where there is no memory to ask, every question still gets a row that says why.
-        """
+    async def _ask(self, unit: Unit) -> UnitRecord:
         started = time.perf_counter()
         inputs = read_inputs(self._folder, unit.conversation_id)
         with self._toolbox.opened(unit, self._folder) as bench:
             try:
                 session = await self._session(unit, inputs, bench)
                 outcome = session.outcome()
-            except ROW_ERRORS as exc:
+            except ROW_ERRORS as exc:  # no memory to ask: every question still gets a row, which says why
                 session = await self._no_session(unit, inputs, bench, exc)
                 outcome = {**session.outcome(), "status": FAILED}
             tables = session.tables(unit, gold=inputs.gold, tokens=bench.tools.tokens)
