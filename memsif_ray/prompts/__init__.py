@@ -16,6 +16,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 
+from memsif_ray.text import truncate
 from memsif_ray.types import CallScope, ChatRequest
 
 _DELIMITER = re.compile(
@@ -28,8 +29,15 @@ def escape(text: str) -> str:
     return _DELIMITER.sub(r"&lt;\1\2", " ".join(str(text).split()))
 
 
+def shorten(text: str, limit: int) -> str:
+    """Like `escape`, and at most about `limit` characters, cut between two grapheme clusters."""
+    kept = truncate(str(text), limit)
+    return escape(kept if kept == text else f"{kept}…")
+
+
 _ENVIRONMENT = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
 _ENVIRONMENT.filters["data"] = escape
+_ENVIRONMENT.filters["cut"] = shorten
 
 
 @dataclass(frozen=True)
