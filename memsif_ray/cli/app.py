@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from memsif_ray.cli.bench import app as bench_app
 from memsif_ray.cli.calibrate import calibrate
 from memsif_ray.cli.data import app as data_app
 from memsif_ray.cli.doctor import doctor
@@ -28,6 +29,7 @@ app = typer.Typer(
 for command in (run, show, doctor, calibrate):
     app.command(epilog=EPILOG)(command)
 app.add_typer(data_app, name="data")
+app.add_typer(bench_app, name="bench")
 
 
 @app.callback()
@@ -36,7 +38,10 @@ def _everywhere(
         bool, typer.Option("--debug", help="Show tracebacks of expected errors, and more of the log.")
     ] = False,
 ) -> None:
-    logging.basicConfig(level=logging.INFO if debug else logging.WARNING, format="%(levelname)s %(message)s")
+    level = logging.INFO if debug else logging.WARNING
+    handler = logging.StreamHandler()
+    handler.setLevel(level)  # some libraries set their own loggers to DEBUG
+    logging.basicConfig(level=level, handlers=[handler], format="%(levelname)s %(message)s")
 
 
 @app.command()
