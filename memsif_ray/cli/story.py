@@ -19,6 +19,7 @@ _CALL = (
     "attempts",
     "content",
 )
+_STAGES = ("embed", "sufficiency", "distil", "answer", "promote", "judge")
 _OPERATION = ("op", "fact_id", "track", "subject", "statement", "decided_by", "reason")
 _CLUSTER = ("cluster_id", "subject", "statements", "queries", "sources", "promoted_fact_id")
 _DECISION = ("kind", "outcome", "decided_by", "score", "detail")
@@ -103,9 +104,15 @@ def _attempt(tables: RunTables, answer: Row, said: Mapping[str, Row]) -> Row:
             for rank, message_id in enumerate(answer["retrieved_ids"], start=1)
         ],
         "seconds": answer["seconds"],
-        "calls": _chosen(tables.rows("calls", question_id=question_id, **whose), _CALL),
+        "calls": _calls(tables.rows("calls", question_id=question_id, **whose)),
         "changes": _changes(tables, question_id, {**whose, "conversation_id": answer["conversation_id"]}),
     }
+
+
+def _calls(rows: list[Row]) -> list[Row]:
+    """In the order in which a question goes through the stages; the table is sorted otherwise."""
+    stages = {stage: place for place, stage in enumerate(_STAGES)}
+    return _chosen(sorted(rows, key=lambda row: stages.get(row["stage"], len(stages))), _CALL)
 
 
 def _changes(tables: RunTables, question_id: str, whose: Row) -> Row:
