@@ -1,0 +1,51 @@
+import pytest
+
+from memsif_ray import Memory
+from memsif_ray.clients.entities import RuleEntities
+from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
+from memsif_ray.clients.tokens import EstimatingCounter
+from memsif_ray.errors import DataError
+from memsif_ray.memory.tools import NO_MODEL, Tools
+
+
+@pytest.fixture
+def memory():
+    tools = Tools(
+        ScriptedChat(lambda _: "Comet"), HashEmbedder(), RuleEntities(), EstimatingCounter(), NO_MODEL
+    )
+    with Memory(tools=tools) as made:
+        yield made
+
+
+def test_three_lines_are_enough(memory):
+    memory.add("I adopted a greyhound called Comet.")
+    reply = memory.answer("What is the dog called?")
+    assert reply.text == "Comet"
+    assert "greyhound" in reply.context.text
+
+
+def test_messages_come_in_any_customary_form_and_known_ids_are_skipped(memory):
+    turn = {
+        "role": "user",
+        "name": "Rens",
+        "content": "I live in Ghent.",
+        "timestamp": "2024-02-01",
+        "id": "a",
+    }
+    assert memory.add([turn, "Comet sleeps."]) == 2
+    assert memory.add(turn) == 0
+    assert "[2024-02-01] Rens: I live in Ghent." in memory.search("Where does Rens live?").text
+
+
+@pytest.mark.parametrize("wrong", ["", " \n", {"role": "user"}, {"content": 3}, {"content": "\u200b"}])
+def test_a_message_that_says_nothing_is_refused_by_position(memory, wrong):
+    with pytest.raises(DataError, match="message 0"):
+        memory.add(wrong)
+
+
+def test_not_learning_leaves_no_trace(memory):
+    memory.add("I adopted a greyhound called Comet.")
+    memory.answer("What is the dog called?", learn=False)
+    assert memory._memory.dump()["clusters"] == []
+    memory.answer("What is the dog called?")
+    assert len(memory._memory.dump()["clusters"]) == 1
