@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
 from typing import Annotated
 
 import typer
 
+from memsif_ray import __version__
 from memsif_ray.cli.bench import app as bench_app
 from memsif_ray.cli.calibrate import calibrate
 from memsif_ray.cli.data import app as data_app
@@ -47,8 +47,7 @@ def _everywhere(
 @app.command()
 def version(as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False) -> None:
     """Print the version."""
-    number = importlib.metadata.version("memsif-ray")
-    print_result({"version": number}, number, as_json=as_json)
+    print_result({"version": __version__}, __version__, as_json=as_json)
 
 
 def main() -> None:
