@@ -27,12 +27,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         config = parse(argv, about=str(__doc__))
         result = run_benchmark(config)
     except (ConfigError, DataError) as exc:
-        errors.print(str(exc), style="red", markup=False)
+        errors.print(str(exc), style="red", markup=False, soft_wrap=True)
         return 2
     stratified = config.data.dataset == "longmemeval"  # its questions share no conversation
     Console().print(render_text(read_summary(result.folder.path, stratified=stratified)))
     for line in result.report():
-        errors.print(line, markup=False, highlight=False)
+        errors.print(line, markup=False, highlight=False, soft_wrap=True)
     return result.exit_code
 
 

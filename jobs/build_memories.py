@@ -23,10 +23,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         result = run_building(parse(argv, about=str(__doc__)))
     except (ConfigError, DataError) as exc:
-        errors.print(str(exc), style="red", markup=False)
+        errors.print(str(exc), style="red", markup=False, soft_wrap=True)
         return 2
     for line in result.report():
-        errors.print(line, markup=False, highlight=False)
+        errors.print(line, markup=False, highlight=False, soft_wrap=True)
     return result.exit_code
 
 

@@ -17,7 +17,7 @@ import ray
 from memsif_ray.config import RunConfig, fingerprint
 from memsif_ray.datasets import load
 from memsif_ray.datasets.sample import FOLDER as SAMPLE
-from memsif_ray.datasets.source import digest
+from memsif_ray.datasets.source import digest, json_files
 from memsif_ray.errors import ConfigError
 from memsif_ray.methods import METHODS
 from memsif_ray.probing import capabilities_for, settled
@@ -113,7 +113,9 @@ def _settled(config: RunConfig) -> RunConfig:
 
 @contextmanager
 def _claimed(config: RunConfig) -> Iterator[RunFolder]:
-    folder = run_folder(config, digest(config.data.path or SAMPLE))
+    path = config.data.path or SAMPLE
+    json_files(path)  # refuses a path with nothing to read, which a digest does not
+    folder = run_folder(config, digest(path))
     with folder.claimed():
         yield folder
 
