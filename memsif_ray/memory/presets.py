@@ -49,16 +49,15 @@ def resolve_thresholds(config: MemoryConfig, model_id: str) -> Thresholds:
     Raises:
         ConfigError: When a configured threshold and a preset one contradict each other.
     """
-    segments, tau_join = config.segments, config.trajectories.tau_join
+    split, merge = config.segments.tau_split, config.segments.tau_merge
+    join = config.trajectories.tau_join
+    if split is not None and merge is not None and join is not None:
+        return Thresholds(split, merge, join)
+    preset = _preset(model_id, config.matching.normalisation)
     chosen = Thresholds(
-        *(
-            preset if given is None else given
-            for given, preset in zip(
-                (segments.tau_split, segments.tau_merge, tau_join),
-                _preset(model_id, config.matching.normalisation),
-                strict=True,
-            )
-        )
+        preset.tau_split if split is None else split,
+        preset.tau_merge if merge is None else merge,
+        preset.tau_join if join is None else join,
     )
     if chosen.tau_split >= chosen.tau_merge:
         raise ConfigError(
