@@ -186,7 +186,9 @@ async def _asked(dataset: Dataset, conversation: Conversation, embedder: Embedde
         and question.category is not Category.ADVERSARIAL
         and dataset.gold[question.question_id].evidence
     ]
-    vectors = await embedder.embed([question.text for question in kept]) if kept else []
+    if not kept:
+        return []
+    vectors = await embedder.embed([question.text for question in kept])
     position = {message.message_id: message.position for message in conversation.messages}
     return [
         _Asked(
