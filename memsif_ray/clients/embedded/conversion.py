@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from memsif_ray.clients.embedded import INSTALL
 from memsif_ray.errors import ConfigError, DataError
 
 FORMAT = 1
@@ -49,8 +50,6 @@ def convert_gguf(source: Path, folder: Path, progress: Callable[[str], None]) ->
         import gguf
         import openvino_genai
     except ImportError as exc:
-        from memsif_ray.clients.embedded.weights import INSTALL
-
         raise ConfigError(f"the embedded model is not installed: {INSTALL}") from exc
     readable = folder / "model.gguf"
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from memsif_ray.clients.embedded.weights import INSTALL
+from memsif_ray.clients.embedded import INSTALL
 from memsif_ray.errors import ConfigError, RequestRefused, ServiceBusy, ServiceError
 
 _LINE_LIMIT = 1 << 24
@@ -135,6 +136,8 @@ class EmbeddedEngine:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=_LINE_LIMIT,
+            # The child finds the package where this process found it, installed or not.
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         assert self._process.stdout is not None  # piped above
         if not await self._process.stdout.readline():

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import platformdirs
 
+from memsif_ray.clients.embedded import INSTALL
 from memsif_ray.clients.embedded.conversion import FORMAT, MODEL_FILE, convert_gguf, is_complete
 from memsif_ray.errors import ConfigError, DataError
 
@@ -20,8 +21,6 @@ LOGGER = logging.getLogger(__name__)
 
 Progress = Callable[[str], None]
 """Told in words what is being done, before it is done."""
-
-INSTALL = "pip install 'memsif-ray[embedded]'"
 
 _CHUNK = 1 << 22
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")

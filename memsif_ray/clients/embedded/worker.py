@@ -33,6 +33,12 @@ import openvino_genai as genai
 Command = dict[str, Any]
 Send = Callable[[Command], None]
 
+_SHARED_TOKENS = 256
+"""Prompts that begin alike for so long are let in one after another.
+
+The prefix cache is looked into when a request is added: of many questions about one history that came
+together each would read all of it. No time is lost, since prompts are read one after another anyway.
+"""
 _FINISH_REASONS = {genai.GenerationFinishReason.STOP: "stop", genai.GenerationFinishReason.LENGTH: "length"}
 
 
@@ -83,8 +89,10 @@ class Worker:
         scheduler.max_num_seqs = self._settings["max_in_flight"]
         scheduler.max_num_batched_tokens = self._settings["max_batched_tokens"]
         scheduler.enable_prefix_caching = True
-        threads = self._settings["threads"]
-        properties = {"INFERENCE_NUM_THREADS": threads} if threads else {}
+        # Unpinned, because the cores are shared with whoever asks the questions.
+        properties: dict[str, Any] = {"ENABLE_CPU_PINNING": False}
+        if self._settings["threads"]:
+            properties["INFERENCE_NUM_THREADS"] = self._settings["threads"]
         return genai.ContinuousBatchingPipeline(self._settings["folder"], scheduler, "CPU", properties)
 
     def _take_commands(self) -> bool:
@@ -109,13 +117,21 @@ class Worker:
     def _admit(self) -> None:
         held: deque[Command] = deque()
         for request in self._waiting:
-            if request["schema"] not in self._proven and self._suspect():
+            if self._must_wait(request):
                 held.append(request)
                 continue
             tokens = openvino.Tensor(np.array([request["tokens"]], dtype=np.int64))
             handle = self._pipeline.add_request(request["id"], tokens, self._generation_config(request))
             self._running[request["id"]] = Running(request, handle)
         self._waiting = held
+
+    def _must_wait(self, request: Command) -> bool:
+        """Whether to wait for another's first token: to reuse its prompt, or to learn if its schema works."""
+        if request["schema"] not in self._proven and self._suspect():
+            return True
+        beginning = request["tokens"][:_SHARED_TOKENS]
+        unread = (running.request["tokens"] for running in self._running.values() if not running.tokens)
+        return len(beginning) == _SHARED_TOKENS and any(t[:_SHARED_TOKENS] == beginning for t in unread)
 
     def _suspect(self) -> Running | None:
         return next((r for r in self._running.values() if r.request["schema"] not in self._proven), None)
