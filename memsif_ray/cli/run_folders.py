@@ -24,7 +24,7 @@ def find_run(name: str, root: Path) -> RunFolder:
         finished = [path for path in known if RunFolder(path).tables.about() is not None]
         if not finished:
             raise ConfigError(f"no run in {root} has tables yet: start one with `memsif run`")
-        return RunFolder(finished[-1])
+        return RunFolder(finished[-1].resolve())
     fitting = [path for path in known if path.name.startswith(name)]
     if len(fitting) != 1:
         offered = ", ".join(path.name for path in (fitting or known)[-_SHOWN:]) or "nothing"
@@ -33,7 +33,7 @@ def find_run(name: str, root: Path) -> RunFolder:
 
 
 def _with_tables(path: Path) -> RunFolder:
-    folder = RunFolder(path)
+    folder = RunFolder(path.resolve())
     if folder.tables.about() is None:
         raise ConfigError(
             f"{path} has no tables yet: bring it to its end with `memsif run {path / 'config.yaml'}`"
