@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from memsif_ray.memory.lexical import LexicalIndex, lexical_terms
 from memsif_ray.memory.segments import Encoded
 from memsif_ray.memory.terms import content_words
-from memsif_ray.ports import TokenCounter
 from memsif_ray.text import is_blank
 from memsif_ray.types import Matrix, Message, Segment, Trajectory, Vector
 
@@ -44,7 +43,6 @@ _ROUNDING = 1e-6
 """Spread or length below it is no more than float32 arithmetic leaves."""
 
 Scores = NDArray[np.float64]
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class InteractionIndex:
         if self._structural:
             self._in_context = _in_context(self._vectors, self._messages)
             self._lexical = LexicalIndex(_windows(self._messages))
-            self._names = {m.speaker: frozenset(content_words(m.speaker)) for m in self._messages}
+            self._turns = _turns(self._messages)
             self._threads = _threads(self._messages, segments, trajectories)
 
     def rank(
@@ -101,14 +99,16 @@ class InteractionIndex:
             return []
         parts = self._parts(query_text, query_vector)
         total = np.sum(list(parts.values()), axis=0)
+        order = np.argsort(-total, kind="stable")
+        columns = [part[order].tolist() for part in (total, *parts.values())]
         return [
             Ranked(
                 self._messages[i].message_id,
                 self._messages[i].position,
-                float(total[i]),
-                {name: float(part[i]) for name, part in parts.items()},
+                score,
+                dict(zip(parts, added, strict=True)),
             )
-            for i in np.argsort(-total, kind="stable")
+            for i, (score, *added) in zip(order, zip(*columns, strict=True), strict=True)
         ]
 
     def _parts(self, text: str, vector: Vector) -> dict[str, Scores]:
@@ -128,8 +128,11 @@ class InteractionIndex:
 
     def _spoken_by_named(self, text: str) -> Scores:
         asked = set(content_words(text))
-        named = {speaker for speaker, name in self._names.items() if name & asked}
-        return np.array([message.speaker in named for message in self._messages], dtype=np.float64)
+        named = np.zeros(len(self._messages))
+        for name, turns in self._turns:
+            if name & asked:
+                named += turns
+        return named
 
 
 def standardised(values: np.ndarray) -> Scores:
@@ -137,24 +140,6 @@ def standardised(values: np.ndarray) -> Scores:
     values = values.astype(np.float64)
     spread = float(values.std())
     return (values - values.mean()) / spread if spread > _ROUNDING else np.zeros(len(values))
-
-
-def pack(items: Sequence[Item], texts: Sequence[str], *, tokens: TokenCounter, budget: int) -> list[Item]:
-    """As many items as fit, in the order given; smaller ones are still tried after one that does not fit.
-
-    Args:
-        items: Best first.
-        texts: What each one would put into a context.
-        tokens: Counts them.
-        budget: Tokens that may be spent.
-    """
-    kept = []
-    for item, text in zip(items, texts, strict=True):
-        cost = tokens.count(text)
-        if cost <= budget:
-            kept.append(item)
-            budget -= cost
-    return kept
 
 
 def _in_context(vectors: Matrix, messages: Sequence[Message]) -> Matrix:
@@ -181,6 +166,15 @@ def _windows(messages: Sequence[Message]) -> list[list[str]]:
         window = [term for j in near if messages[j].session == message.session for term in terms[j]]
         windows.append(window + terms[i])
     return windows
+
+
+def _turns(messages: Sequence[Message]) -> list[tuple[frozenset[str], Scores]]:
+    """Per speaker the words of the name, and 1 for each of the speaker's messages."""
+    speakers = np.array([message.speaker for message in messages])
+    return [
+        (frozenset(content_words(str(name))), (speakers == name).astype(np.float64))
+        for name in np.unique(speakers)
+    ]
 
 
 def _threads(
