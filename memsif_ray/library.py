@@ -17,6 +17,8 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from platformdirs import user_cache_path
+
 from memsif_ray.clients.embedded.chat import EmbeddedChat, EmbeddedCounter
 from memsif_ray.clients.embedded.engine import EmbeddedEngine
 from memsif_ray.clients.embedded.weights import find_model
@@ -29,6 +31,7 @@ from memsif_ray.errors import DataError
 from memsif_ray.memory.engine import ConversationMemory
 from memsif_ray.memory.tools import Tools
 from memsif_ray.methods.answering import answer_from
+from memsif_ray.ports import ChatModel, TokenCounter
 from memsif_ray.probing import capabilities_for
 from memsif_ray.text import clean, is_blank
 from memsif_ray.types import Category, Context, Fact, Message, Question
@@ -132,6 +135,8 @@ class Memory:
         return Reply(answer.text or "", context, promoted)
 
     async def _connect(self, model: ModelConfig, embedder: EmbedderConfig) -> Tools:
+        chat: ChatModel
+        tokens: TokenCounter
         if model.base_url is None:
             self._engine = EmbeddedEngine(await asyncio.to_thread(find_model, model.model), model=model.model)
             await self._engine.start()
@@ -140,7 +145,7 @@ class Memory:
             chat, tokens = OpenAIChat(model), ServedTokenCounter(model)
         return Tools(
             chat,
-            make_embedder(embedder),
+            make_embedder(embedder, user_cache_path("memsif-ray") / "vectors"),
             make_entities("auto"),
             tokens,
             capabilities_for(model),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memsif_ray.config import RetrievalConfig
+from memsif_ray.memory.budget import Item, fit
 from memsif_ray.memory.dates import parse_question_time
 from memsif_ray.memory.evidence import dated_line, distil, extract
 from memsif_ray.memory.facts import FactBook
@@ -72,7 +73,7 @@ class MemoryReader:
         facts = self.retrieve_facts(query)
         decision = await self._sufficiency(query.question, [fact_line(f) for f, _ in facts])
         if decision.outcome == "sufficient":
-            items = self._fit([fact_item(f, score) for f, score in facts], self._config.context_tokens)
+            items = self._fit([fact_item(f, s) for f, s in facts], _text, self._config.context_tokens)
             return Context(tuple(items), decisions=(decision,))
         ranked = index.rank(query.question.text, query.vector, query.entities)
         evidence, made = await self._evidence(query.question, ranked)
@@ -100,7 +101,8 @@ class MemoryReader:
         self, question: Question, ranked: Sequence[Ranked]
     ) -> tuple[tuple[Evidence, ...], Decision]:
         """Evidence from as many of the best-ranked messages as fit the budget."""
-        chosen = self._pack([self._messages[r.message_id] for r in ranked])
+        best = (self._messages[r.message_id] for r in ranked)
+        chosen = self._fit(best, dated_line, self._config.context_tokens)
         if not self._tools.capabilities.uses_llm("distil", self._config.evidence) or not chosen:
             made = extract(chosen, unit_of=self._unit_of, subjects=self._subjects)
             return made, Decision("evidence", question.question_id, "extract", "rule")
@@ -113,48 +115,30 @@ class MemoryReader:
             scope=self._tools.scope_of(question.question_id),
         )
 
-    def _pack(self, messages: Sequence[Message]) -> list[Message]:
-        left, kept = self._config.context_tokens, []
-        for message in messages:
-            cost = self._cost(dated_line(message))
-            if cost <= left:
-                kept.append(message)
-                left -= cost
-            if left < _SMALLEST:
-                break
-        return kept
-
     def _compose(
         self, evidence: Sequence[Evidence], facts: Sequence[tuple[Fact, float]]
     ) -> list[ContextItem]:
         """Evidence first, then facts that say more than it, then the rest of the evidence; in time order."""
         lines = [evidence_item(i, item) for i, item in enumerate(evidence)]
-        first = self._fit(lines, int(EVIDENCE_SHARE * self._config.context_tokens))
+        budget = self._config.context_tokens
+        first = self._fit(lines, _text, int(EVIDENCE_SHARE * budget))
         covered = {m for item in first for m in item.message_ids}
         added = [fact_item(f, s) for f, s in facts if not covered.issuperset(f.message_ids)]
-        chosen = self._fit([*first, *added, *lines[len(first) :]], self._config.context_tokens)
+        rest = [item for item in lines if item not in first]
+        chosen = self._fit([*first, *added, *rest], _text, budget)
         return sorted(chosen, key=lambda item: (item.timestamp is None, item.timestamp, item.item_id))
 
-    def _fit(self, items: Sequence[ContextItem], budget: int) -> list[ContextItem]:
-        kept = []
-        for item in items:
-            cost = self._cost(item.text)
-            if cost <= budget:
-                kept.append(item)
-                budget -= cost
-        return kept
+    def _fit(self, items: Iterable[Item], text_of: Callable[[Item], str], budget: int) -> list[Item]:
+        return fit(items, lambda item: f"{text_of(item)}\n", tokens=self._tools.tokens, budget=budget)
 
-    def _cost(self, line: str) -> int:
-        return self._tools.tokens.count(line) + 1  # the line break
+
+def _text(item: ContextItem) -> str:
+    return item.text
 
 
 def _looks_back(question: Question) -> bool:
     named = parse_question_time(question.text, question.asked_at)
     return named is not None or _PAST.search(question.text) is not None
-
-
-_SMALLEST = 8
-"""Tokens below which no message is worth trying to fit."""
 
 
 def fact_line(fact: Fact) -> str:

@@ -28,7 +28,7 @@ class FullContext:
         """Render the history once, so that every question shares one prompt prefix."""
         spoken = [m for m in conversation.messages if not is_blank(m.content)]
         newest_first = [message_item(m, dated_line(m)) for m in reversed(spoken)]
-        kept = pack(newest_first, self._budget, self._tools.tokens, stop_at_first=True)
+        kept = pack(newest_first, self._budget, self._tools.tokens, contiguous=True)
         self._items = tuple(reversed(kept))
 
     def dump(self) -> Tables:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memsif_ray.memory.budget import fit
 from memsif_ray.ports import TokenCounter
 from memsif_ray.types import ContextItem, Message
 
@@ -14,25 +15,10 @@ def message_item(message: Message, line: str) -> ContextItem:
 
 
 def pack(
-    items: Sequence[ContextItem], budget: int, tokens: TokenCounter, *, stop_at_first: bool = False
+    items: Sequence[ContextItem], budget: int, tokens: TokenCounter, *, contiguous: bool = False
 ) -> list[ContextItem]:
-    """Items in the order given while they fit; smaller ones are still tried after one that does not.
-
-    Args:
-        items: Best first.
-        budget: Tokens, line breaks included.
-        tokens: Counts them.
-        stop_at_first: Stop at the first that does not fit, so that what is kept is contiguous.
-    """
-    kept: list[ContextItem] = []
-    for item in items:
-        cost = tokens.count(item.text) + 1
-        if cost <= budget:
-            kept.append(item)
-            budget -= cost
-        elif stop_at_first:
-            break
-    return kept
+    """What fits of the lines, line breaks included; see `memory.budget.fit`."""
+    return fit(items, lambda item: f"{item.text}\n", tokens=tokens, budget=budget, contiguous=contiguous)
 
 
 def chronological(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:

@@ -17,10 +17,10 @@ from memsif_ray.config import MemoryConfig
 from memsif_ray.datasets import Dataset
 from memsif_ray.errors import ConfigError
 from memsif_ray.evaluation.metrics import evidence_recall
+from memsif_ray.memory.budget import fit
 from memsif_ray.memory.encoding import Encoder
 from memsif_ray.memory.matching import Phi
 from memsif_ray.memory.presets import resolve_thresholds
-from memsif_ray.memory.ranking import pack
 from memsif_ray.memory.structure import structure_by_rule
 from memsif_ray.ports import Embedder, EntityExtractor
 from memsif_ray.runtime.rankings import Rankings, Unit
@@ -144,9 +144,9 @@ class _Scores:
             units = ranking(item.question.text, item.vector)
             self.seconds.append(time.perf_counter() - began)
             self.scattered.append(item.scattered)
-            texts = ["\n".join(lines[message_id] for message_id in unit) for unit in units]
+            texts = {unit: "\n".join(lines[message_id] for message_id in unit) for unit in units}
             for budget in budgets:
-                packed = pack(units, texts, tokens=CharacterTokens(), budget=budget)
+                packed = fit(units, texts.__getitem__, tokens=CharacterTokens(), budget=budget)
                 found = {message_id for unit in packed for message_id in unit}
                 self.recall[budget].append(evidence_recall(item.gold, found) or 0.0)
 

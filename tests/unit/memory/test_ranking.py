@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from memsif_ray.clients.scripted import HashEmbedder
-from memsif_ray.clients.tokens import EstimatingCounter
-from memsif_ray.memory.ranking import InteractionIndex, pack, standardised
+from memsif_ray.memory.ranking import InteractionIndex, standardised
 from memsif_ray.memory.segments import Encoded
 from memsif_ray.text import is_blank
 from memsif_ray.types import Segment, Trajectory
@@ -147,10 +146,3 @@ def test_a_constant_has_no_spread():
     assert standardised(np.full(5, 0.1, np.float32)).tolist() == [0.0] * 5
     assert standardised(np.array([0.3])).tolist() == [0.0]
     assert standardised(np.array([1.0, 3.0])).tolist() == [-1.0, 1.0]
-
-
-def test_packing_passes_over_what_does_not_fit():
-    tokens, texts = EstimatingCounter(), ["one two", "far too long " * 50, "three"]
-    budget = tokens.count(texts[0]) + tokens.count(texts[2])
-    assert pack("abc", texts, tokens=tokens, budget=budget) == ["a", "c"]
-    assert pack("abc", texts, tokens=tokens, budget=0) == []
