@@ -10,6 +10,7 @@ import typer
 from memsif_ray.cli.failures import NO_SERVICE, SOME_FAILED
 from memsif_ray.cli.output import AsJson, note, print_result, stdout_kept_clean
 from memsif_ray.config import RunConfig, load_run_config, parse_settings
+from memsif_ray.errors import ConfigError
 
 if TYPE_CHECKING:
     from memsif_ray.runtime.benchmark import RunResult
@@ -99,11 +100,10 @@ def run(
 
 def _benchmark(config: RunConfig, *, as_json: bool) -> None:
     from memsif_ray.cli.summary import show_summary, summary_of
-    from memsif_ray.probing import capabilities_for, settled
     from memsif_ray.runtime.benchmark import run_benchmark
 
     with stdout_kept_clean():
-        result = run_benchmark(settled(config, capabilities_for(config.model)))
+        result = run_benchmark(config)
         summary = summary_of(result.folder)
     plain = {
         "folder": result.folder.path,
@@ -128,9 +128,17 @@ def _exit_code(result: RunResult) -> int:
 
 
 def _with_judge_endpoint(config: RunConfig) -> RunConfig:
-    """A judge without an endpoint of its own is another model behind the same one."""
+    """A judge without an endpoint of its own is another model behind the same one.
+
+    Raises:
+        ConfigError: When there is none, because the embedded engine runs one model only.
+    """
     if config.judge is None or config.judge.base_url is not None:
         return config
+    if config.model.base_url is None:
+        raise ConfigError(
+            "the embedded engine runs one model only: give --judge-base-url or no --judge-model"
+        )
     return config.model_copy(
         update={"judge": config.judge.model_copy(update={"base_url": config.model.base_url})}
     )

@@ -47,6 +47,7 @@ def test_a_setting_that_is_none_is_refused(pair):
         (("missing.yaml",), "cannot read configuration missing.yaml"),
         (("--methods", "magic"), "unknown method"),
         (("--limit", "0"), "limit"),
+        (("--judge-model", "big"), "give --judge-base-url"),
         (("--conversations", "nobody", "--methods", "naive-rag"), "unknown conversation nobody"),
     ],
 )
