@@ -27,11 +27,13 @@ from memsif_ray.memory.terms import content_words
 from memsif_ray.text import is_blank
 from memsif_ray.types import Matrix, Message, Segment, Trajectory, Vector
 
-# Chosen on five LoCoMo conversations, checked on four others; none is sensitive within a factor of 1.5.
+# Chosen on five LoCoMo conversations, checked on four others. Recall within 1,024 tokens is 0.851; it is
+# 0.80 without the lexical part, 0.83 without dense and feedback, 0.83 without speaker, 0.85 without feedback.
+# The thread neither helps nor harms on LoCoMo. A weight 1.5 times larger or smaller moves recall by 0.004.
 NEIGHBOUR = 0.5
 """Weight of the message before and after, within a session, against the message itself."""
 REACH = 2
-"""Messages before and after whose words count, within a session."""
+"""Messages before and after whose words count, within a session; 1 loses 0.02, 0 loses 0.05."""
 SPEAKER = 2.0
 """In standard deviations of the dense or lexical score, as are the next two."""
 FEEDBACK = 0.5
