@@ -6,11 +6,10 @@ its line with speaker and session date, at four characters per token.
 
 from __future__ import annotations
 
-import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from memsif_ray.config import MemoryConfig
@@ -110,11 +109,6 @@ def as_markdown(rows: Sequence[RetrievalRow]) -> str:
         f"{rows[0].questions} questions with gold evidence, {rows[0].nce_questions} of them non-contiguous."
     )
     return f"{table}\n\nMean recall of gold messages within a token budget; {counts}\n"
-
-
-def as_json(rows: Sequence[RetrievalRow]) -> str:
-    """The rows as a JSON list."""
-    return json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2)
 
 
 @dataclass(frozen=True, slots=True)
