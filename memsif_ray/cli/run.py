@@ -123,7 +123,8 @@ def _benchmark(config: RunConfig, *, as_json: bool) -> None:
 def _exit_code(result: RunResult) -> int:
     if not result.failures:
         return 0
-    gone = all("ServiceBusy" in record.reason for record in result.records)
+    asked = [record for record in result.records if record.stage == "ask"]
+    gone = all("ServiceBusy" in record.reason for record in asked)
     return NO_SERVICE if gone else SOME_FAILED
 
 

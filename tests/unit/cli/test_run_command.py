@@ -34,6 +34,10 @@ def test_a_run_prints_one_document_and_is_done_the_second_time(memsif):
 def test_a_service_that_is_gone_is_exit_code_3(memsif):
     with scripted_server() as server:
         gone = server.base_url
-    result = memsif(*arguments(gone), "--set", "model.deadline_s=1")
+    with scripted_server() as embeddings:
+        result = memsif(
+            *arguments(gone),
+            *("--set", f"embedder.base_url={embeddings.base_url}", "--set", "model.deadline_s=1"),
+        )
     assert result.exit_code == 3, result.stderr
     assert len(json.loads(result.stdout)["failures"]) > 0
