@@ -106,6 +106,15 @@ async def test_neighbours_of_another_session_say_nothing_about_a_message(say):
     assert found[1].parts["lexical"] < 0
 
 
+async def test_a_long_message_speaks_for_itself(say):
+    parrot = "The parrot is called Biscuit."
+    essay = " ".join(f"chapter{n}" for n in range(100))
+    messages = [say(parrot), say(essay), say(parrot, session=2), say("Yes!", session=2)]
+    found = {r.position: r for r in await ranked(messages, "parrot Biscuit")}
+    assert found[3].parts["lexical"] > found[1].parts["lexical"]
+    assert found[3].parts["dense"] > found[1].parts["dense"]
+
+
 async def test_turns_of_whom_the_question_names_come_first(say):
     messages = [say("I bought a red bicycle.", speaker=s, session=i) for i, s in ((1, "Rens"), (2, "Lotte"))]
     assert (await ranked(messages, "What did Lotte buy?"))[0].position == 1
