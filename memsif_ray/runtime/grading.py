@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, NamedTuple
 
 from memsif_ray.errors import ServiceError
@@ -31,7 +32,8 @@ async def graded(asked: Asked, gold: Gold, *, unit: Unit, judge: ChatModel | Non
             verdict = await grade(asked.question, gold, asked.answer, judge=judge, scope=scope)
         except ServiceError as exc:
             failure = reason_of(exc)
-    row = verdict_row(
+    row = await asyncio.to_thread(  # the first score loads NLTK, which takes a second or more
+        verdict_row,
         asked.question,
         gold,
         asked.answer,

@@ -37,7 +37,10 @@ from memsif_ray.storage.runs import RunFolder
 
 
 class Worker:
-    """Builds memories and asks questions in one process, any number of units at a time."""
+    """Builds memories and asks questions in one process, any number of units at a time.
+
+    Files are read and written in threads, so that no unit's questions wait for another unit's tables.
+    """
 
     def __init__(self, config: RunConfig, folder: RunFolder, *, make_toolbox: Callable[[], Toolbox]) -> None:
         """Work for one run.
@@ -69,7 +72,7 @@ class Worker:
     async def _build(self, unit: Unit) -> UnitRecord:
         started = time.perf_counter()
         try:
-            inputs = read_inputs(self._folder, unit.conversation_id)
+            inputs = await asyncio.to_thread(read_inputs, self._folder, unit.conversation_id)
             with self._toolbox.opened(unit, self._folder) as bench:
                 method = make_method(unit.method, self._config, bench.tools)
                 await method.ingest(inputs.conversation)
@@ -79,11 +82,12 @@ class Worker:
         tables = encode_memory(
             method.dump(), method=unit.method, conversation_id=unit.conversation_id, run=None
         )
-        return seal(unit, self._folder, tables, seconds=time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return await asyncio.to_thread(seal, unit, self._folder, tables, seconds=seconds)
 
     async def _ask(self, unit: Unit) -> UnitRecord:
         started = time.perf_counter()
-        inputs = read_inputs(self._folder, unit.conversation_id)
+        inputs = await asyncio.to_thread(read_inputs, self._folder, unit.conversation_id)
         with self._toolbox.opened(unit, self._folder) as bench:
             try:
                 session = await self._session(unit, inputs, bench)
@@ -91,15 +95,18 @@ class Worker:
             except ROW_ERRORS as exc:  # no memory to ask: every question still gets a row, which says why
                 session = await self._no_session(unit, inputs, bench, exc)
                 outcome = {**session.outcome(), "status": FAILED}
-            tables = session.tables(unit, gold=inputs.gold, tokens=bench.tools.tokens)
-        return seal(unit, self._folder, tables, seconds=time.perf_counter() - started, **outcome)
+            tables = await asyncio.to_thread(
+                session.tables, unit, gold=inputs.gold, tokens=bench.tools.tokens
+            )
+        seconds = time.perf_counter() - started
+        return await asyncio.to_thread(seal, unit, self._folder, tables, seconds=seconds, **outcome)
 
     async def _session(self, unit: Unit, inputs: Inputs, bench: Bench) -> Session:
         build = Unit(unit.method, unit.conversation_id)
         built = last_record(build, self._folder)
         if built is None or built.status != DONE:
             raise DataError(f"memory was not built: {built.reason if built else 'damaged'}")
-        before = read_memory(build.folder(self._folder))
+        before = await asyncio.to_thread(read_memory, build.folder(self._folder))
         method = make_method(unit.method, self._config, bench.tools)
         await method.load(inputs.conversation, before)
         asked, grades = await self._ask_and_grade(method, unit, inputs, bench)

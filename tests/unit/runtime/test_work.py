@@ -1,0 +1,140 @@
+"""One unit from beginning to end, without Ray, against a real endpoint that misbehaves on demand."""
+
+from datetime import datetime
+
+import pytest
+
+from memsif_ray.clients.scripted_server import Fault, scripted_server
+from memsif_ray.config import DataConfig, RunConfig
+from memsif_ray.datasets import load
+from memsif_ray.runtime.progress import Tally
+from memsif_ray.runtime.toolbox import Toolbox
+from memsif_ray.runtime.units import DONE, FAILED, INCOMPLETE, STOPPED, Unit, last_record
+from memsif_ray.runtime.work import Worker
+from memsif_ray.storage.inputs import list_inputs, read_inputs, write_inputs
+from memsif_ray.storage.memories import read_memory
+from memsif_ray.storage.runs import RunFolder
+
+METHODS = ["memsif", "naive-rag", "full-context"]
+BUILD, ASK = Unit("naive-rag", "vera"), Unit("naive-rag", "vera", 0)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    write_inputs(folder, load(DataConfig(conversations=("vera",), limit=4)))
+    return folder
+
+
+def worker_for(folder, url, **changes):
+    config = RunConfig.model_validate(
+        {
+            "model": {"base_url": url, "model": "scripted", "deadline_s": 5},
+            "embedder": {"base_url": url, "model": "hash-64"},
+            "entities": "rules",
+            **changes,
+        }
+    )
+    vectors = folder.path / "vectors"
+    return Worker(config, folder, make_toolbox=lambda: Toolbox(config, Tally(), vectors=vectors))
+
+
+def test_a_conversation_is_kept_as_the_dataset_gave_it(folder):
+    dataset = load(DataConfig(conversations=("vera",), limit=4))
+    inputs = read_inputs(folder, "vera")
+    assert inputs.conversation == dataset.conversations[0]
+    assert inputs.questions == dataset.questions
+    assert inputs.gold == dataset.gold
+    assert isinstance(inputs.conversation.messages[0].timestamp, datetime)
+    assert [entry.questions for entry in list_inputs(folder)] == [4]
+
+
+def test_a_damaged_input_is_noticed_before_work_starts(folder):
+    path = folder.inputs("vera").file("messages")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert list_inputs(folder) is None
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_every_method_is_built_and_asked_and_the_second_time_calls_nobody(folder, method):
+    build, ask = Unit(method, "vera"), Unit(method, "vera", 0)
+    with scripted_server() as server:
+        worker = worker_for(folder, server.base_url)
+        assert (await worker.do(build)).status == DONE
+        assert (await worker.do(ask)).status == DONE
+        answers, calls = ask.folder(folder).read("answers"), len(server.bodies)
+        again = worker_for(folder, server.base_url)
+        await again.do(build)
+        await again.do(ask)
+        assert len(server.bodies) == calls
+    seconds = answers.column_names.index("seconds")
+    assert ask.folder(folder).read("answers").remove_column(seconds).equals(answers.remove_column(seconds))
+    assert answers["order"].to_pylist() == [0, 1, 2, 3]
+    assert len(ask.folder(folder).read("verdicts")) == 4
+
+
+async def test_a_run_of_questions_starts_from_the_memory_as_it_was_built(folder):
+    with scripted_server() as server:
+        worker = worker_for(folder, server.base_url)
+        build = Unit("memsif", "vera")
+        await worker.do(build)
+        before = repr(read_memory(build.folder(folder)))
+        await worker.do(Unit("memsif", "vera", 0))
+        assert repr(read_memory(build.folder(folder))) == before
+
+
+async def test_a_memory_that_cannot_be_built_is_a_row_and_so_is_each_of_its_questions(folder):
+    def refuse(arrival, body):
+        return Fault(status=400, code="content_filter", message="no")
+
+    with scripted_server(faults=refuse) as server:
+        worker = worker_for(folder, server.base_url, memory={"segments": {"decide": "llm"}})
+        built = await worker.do(Unit("memsif", "vera"))
+        asked = await worker.do(Unit("memsif", "vera", 0))
+    assert built.status == FAILED
+    assert "content_filter" in built.reason
+    assert last_record(built.unit, folder) == built
+    assert (asked.status, asked.failed) == (FAILED, 4)
+    rows = asked.unit.folder(folder).read("answers").to_pylist()
+    assert len(rows) == 4
+    assert all(row["answer"] is None and "memory was not built" in row["error"] for row in rows)
+
+
+async def test_a_refused_question_leaves_the_unit_incomplete_until_it_is_mended(folder):
+    trouble = [True]
+
+    def refuse(arrival, body):
+        last = "Short answer" in body["messages"][-1]["content"]
+        return Fault(status=400, code="context_length_exceeded") if trouble[0] and last else None
+
+    with scripted_server(faults=refuse) as server:
+        worker = worker_for(folder, server.base_url)
+        await worker.do(BUILD)
+        asked = await worker.do(ASK)
+        assert (asked.status, asked.failed) == (INCOMPLETE, 4)
+        trouble.clear()
+        trouble.append(False)
+        assert (await worker.do(ASK)).status == DONE
+
+
+async def test_a_damaged_memory_is_not_asked_and_is_built_again_for_nothing(folder):
+    with scripted_server() as server:
+        worker = worker_for(folder, server.base_url)
+        await worker.do(Unit("memsif", "vera"))
+        table = Unit("memsif", "vera").folder(folder).file("segments")
+        table.write_bytes(table.read_bytes()[:-1])
+        asked = await worker.do(Unit("memsif", "vera", 0))
+        calls = len(server.bodies)
+        assert (await worker.do(Unit("memsif", "vera"))).status == DONE
+        assert len(server.bodies) == calls
+        assert (await worker.do(Unit("memsif", "vera", 0))).status == DONE
+    assert (asked.status, asked.failed) == (FAILED, 4)
+
+
+async def test_a_wrong_configuration_stops(folder):
+    with scripted_server() as server:
+        worker = worker_for(folder, server.base_url, embedder={"model": "/no/such/model"})
+        stopped = await worker.do(BUILD)
+    assert stopped.status == STOPPED
+    assert "/no/such/model" in stopped.reason
+    assert last_record(BUILD, folder) is None
