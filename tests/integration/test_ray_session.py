@@ -1,0 +1,65 @@
+"""Connecting to Ray, and the window on remote calls."""
+
+import asyncio
+
+import pytest
+import ray
+
+from memsif_ray.config import ExecutionConfig
+from memsif_ray.errors import ConfigError
+from memsif_ray.runtime.bounded import map_bounded
+from memsif_ray.runtime.session import ray_session
+
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("local_ray")]
+
+
+def gate_class():
+    # Made in a function, so that it travels by value: workers cannot import test files.
+    class Gate:
+        """Counts how many calls are open at a time."""
+
+        def __init__(self):
+            self.open = self.most = 0
+
+        async def enter(self, number):
+                self.open += 1
+            self.most = max(self.most, self.open)
+            await asyncio.sleep(0.02)
+            self.open -= 1
+            return number
+
+        async def most_open(self):
+            return self.most
+
+    return Gate
+
+
+def test_an_existing_connection_is_used_and_left_open():
+    with ray_session(ExecutionConfig()), ray_session(ExecutionConfig()):
+        assert ray.is_initialized()
+    assert ray.is_initialized()
+
+
+def test_no_more_calls_are_open_than_allowed_and_none_is_lost():
+    gate = ray.remote(gate_class()).options(num_cpus=0, max_concurrency=50).remote()
+    taken = []
+
+    def numbers():
+        for number in range(30):
+            taken.append(number)
+            yield number
+
+    results = map_bounded(gate.enter.remote, numbers(), limit=4)
+    first = next(results)
+    assert len(taken) <= 6, "items are taken only when there is room"
+    assert sorted([first, *results]) == list(range(30))
+    assert ray.get(gate.most_open.remote()) <= 4
+
+
+def test_an_error_of_a_call_is_raised_as_its_own_kind():
+    def fail(number):
+        raise ConfigError("wrong")
+
+    remote = ray.remote(fail).options(num_cpus=0)
+    with pytest.raises(ConfigError):
+        list(map_bounded(remote.remote, [1], limit=2))
