@@ -14,15 +14,14 @@ pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("local_ray")]
 
 
 def gate_class():
-    # Made in a function, so that it travels by value: workers cannot import test files.
-    class Gate:
-        """Counts how many calls are open at a time."""
+    """Made in a function, so that it travels by value: workers cannot import test files."""
 
+    class Gate:
         def __init__(self):
             self.open = self.most = 0
 
         async def enter(self, number):
-                self.open += 1
+            self.open += 1
             self.most = max(self.most, self.open)
             await asyncio.sleep(0.02)
             self.open -= 1
