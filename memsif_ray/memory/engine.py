@@ -215,8 +215,7 @@ class ConversationMemory:
     async def _query(self, question: Question) -> Query | None:
         if is_blank(question.text):
             return None
-        vector = await self._writer.embed(question.text)
-        return Query(question, vector, self._tools.entities.extract([question.text])[0])
+        return Query(question, await self._writer.embed(question.text))
 
     async def _vectors_of(self, evidence: Sequence[Evidence]) -> list[Vector]:
         """A near-verbatim statement has its message's vector; a distilled one is embedded."""

@@ -90,16 +90,12 @@ class InteractionIndex:
             self._turns = _turns(self._messages)
             self._threads = _threads(self._messages, segments, trajectories)
 
-    def rank(
-        self, query_text: str, query_vector: Vector, query_entities: frozenset[str] = frozenset()
-    ) -> list[Ranked]:
+    def rank(self, query_text: str, query_vector: Vector) -> list[Ranked]:
         """Every message that says something, best first, ties in order of position.
 
         Args:
             query_text: A blank one finds nothing.
             query_vector: Its embedding, shape (dim,), unit length.
-            query_entities: Not used: on LoCoMo, entities shared with the message, its segment or its
-                trajectory add nothing to the words that BM25 compares.
         """
         if is_blank(query_text) or not self._messages:
             return []

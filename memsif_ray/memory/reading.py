@@ -35,7 +35,6 @@ class Query:
 
     question: Question
     vector: Vector
-    entities: frozenset[str]
 
 
 class MemoryReader:
@@ -75,7 +74,7 @@ class MemoryReader:
         if decision.outcome == "sufficient":
             items = self._fit([fact_item(f, s) for f, s in facts], _text, self._config.context_tokens)
             return Context(tuple(items), decisions=(decision,))
-        ranked = index.rank(query.question.text, query.vector, query.entities)
+        ranked = index.rank(query.question.text, query.vector)
         evidence, made = await self._evidence(query.question, ranked)
         items = self._compose(evidence, facts)
         return Context(
