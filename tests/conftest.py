@@ -4,6 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("no-clock", deadline=None)  # machines are noisy: no test is about time
+settings.load_profile("no-clock")
 
 _ROOT = Path(__file__).parent.parent
 
