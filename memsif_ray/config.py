@@ -188,12 +188,15 @@ class RunConfig(Strict):
     execution: ExecutionConfig = ExecutionConfig()
 
     def identity(self) -> dict[str, Any]:
-        """The part that decides results, as plain data."""
+        """The part that decides results, as plain data.
+
+        Where an endpoint is reached is not part of it: a server that moves is still the same model.
+        """
         plain: dict[str, Any] = self.model_dump(mode="json", exclude={"execution"})
         for name in ("model", "judge", "embedder"):
-            for speed in ("max_in_flight", "deadline_s", "api_key_env"):
+            for how in ("base_url", "api_key_env", "max_in_flight", "deadline_s"):
                 if plain[name]:
-                    plain[name].pop(speed, None)
+                    plain[name].pop(how, None)
         return plain
 
 
