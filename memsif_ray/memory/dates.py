@@ -46,6 +46,23 @@ class TimeRef:
             return first
         return first[:4] if last == f"{first[:4]}-12" and first.endswith("-01") else f"{first}/{last}"
 
+    @property
+    def spoken(self) -> str:
+        """The same in words, as people write and models read it: `31 December 2023`, `December 2023`."""
+        if self.start == self.end:
+            return spoken(self.start)
+        label = self.label
+        if len(label) == len("2023"):
+            return label
+        if len(label) == len("2023-12"):
+            return f"{self.start:%B %Y}"
+        return f"{spoken(self.start)} to {spoken(self.end)}"
+
+
+def spoken(day: date) -> str:
+    """A day as people write it: `7 May 2023`."""
+    return f"{day.day} {day:%B %Y}"
+
 
 # A date after one of these says how long, not when.
 _LIMIT = re.compile(r"\b(?:since|until|till|by|before|after)\s+(?:the\s+)?$", re.IGNORECASE)
@@ -101,11 +118,11 @@ def parse_question_time(text: str, asked_at: datetime | None = None) -> TimeRef 
 def annotate(text: str, anchor: datetime) -> str:
     """`text` with what each phrase means in brackets behind it.
 
-    "Yesterday I sold the piano." becomes "Yesterday [2023-12-31] I sold the piano."
+    "Yesterday I sold the piano." becomes "Yesterday [31 December 2023] I sold the piano."
     Phrases that name their year stay as they are, and annotating twice changes nothing.
     """
     for ref in reversed(resolve(text, anchor)):
-        note, end = f" [{ref.label}]", ref.span[1]
+        note, end = f" [{ref.spoken}]", ref.span[1]
         if not ref.explicit and not text.startswith(note, end):
             text = text[:end] + note + text[end:]
     return text

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memsif_ray.errors import ReplyInvalid
-from memsif_ray.memory.dates import annotate
+from memsif_ray.memory.dates import annotate, spoken
 from memsif_ray.memory.grounding import grounded
 from memsif_ray.memory.subjects import SubjectRegistry
 from memsif_ray.ports import ChatModel
@@ -28,7 +28,7 @@ DISTIL_LIMIT = 5
 def dated_line(message: Message) -> str:
     """A message as one line of notes: date, speaker, text with its relative dates resolved."""
     said = annotate(message.content, message.timestamp)
-    return f"[{message.timestamp:%Y-%m-%d}] {escape(message.speaker)}: {escape(said)}"
+    return f"[{spoken(message.timestamp)}] {escape(message.speaker)}: {escape(said)}"
 
 
 def extract(
@@ -102,7 +102,7 @@ def _checked(
     subject = fields.get("subject")
     latest = max(m.timestamp for m in cited)
     return Evidence(
-        statement=f"[{latest:%Y-%m-%d}] {escape(statement)}",
+        statement=f"[{spoken(latest)}] {escape(statement)}",
         subject=subjects.resolve(
             subject if isinstance(subject, str) and subject.strip() else cited[0].speaker
         ),

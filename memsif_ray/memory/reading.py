@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from memsif_ray.config import RetrievalConfig
 from memsif_ray.memory.budget import Item, fit
-from memsif_ray.memory.dates import parse_question_time
+from memsif_ray.memory.dates import parse_question_time, spoken
 from memsif_ray.memory.evidence import dated_line, distil, extract
 from memsif_ray.memory.facts import FactBook
 from memsif_ray.memory.ranking import InteractionIndex, Ranked
@@ -143,7 +143,7 @@ def _looks_back(question: Question) -> bool:
 def fact_line(fact: Fact) -> str:
     """A fact as one line of notes, with the interval in which it held when that is over."""
     begins = fact.valid_from or fact.ingested_at
-    when = f"{begins:%Y-%m-%d}" + (f" until {fact.valid_to:%Y-%m-%d}" if fact.valid_to else "")
+    when = spoken(begins) + (f" until {spoken(fact.valid_to)}" if fact.valid_to else "")
     return f"[{when}] {escape(fact.statement)}"
 
 

@@ -34,7 +34,7 @@ def test_messages_come_in_any_customary_form_and_known_ids_are_skipped(memory):
     }
     assert memory.add([turn, "Comet sleeps."]) == 2
     assert memory.add(turn) == 0
-    assert "[2024-02-01] Rens: I live in Ghent." in memory.search("Where does Rens live?").text
+    assert "[1 February 2024] Rens: I live in Ghent." in memory.search("Where does Rens live?").text
 
 
 @pytest.mark.parametrize("wrong", ["", " \n", {"role": "user"}, {"content": 3}, {"content": "\u200b"}])

@@ -254,7 +254,7 @@ async def test_orders_hidden_in_messages_stay_inside_their_tags(say):
 def test_rules_keep_what_a_person_discloses_and_date_it(say):
     message = say("Yesterday I adopted a greyhound. How are you?", at="2024-02-02")
     (found,) = extract_by_rule([message], "seg_00000", subjects=SubjectRegistry(["Rens"])).candidates
-    assert found.statement == "Rens: Yesterday [2024-02-01] I adopted a greyhound."
+    assert found.statement == "Rens: Yesterday [1 February 2024] I adopted a greyhound."
     assert found.event_time == day("2024-02-01")
     assert found.subject == "Rens"
 

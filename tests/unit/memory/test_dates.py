@@ -157,12 +157,26 @@ def test_question_time(text, asked_at, wanted):
     assert (ref.label if ref else None) == wanted
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("yesterday", "31 December 2023"),
+        ("next month", "February 2024"),
+        ("last year", "2023"),
+        ("last week", "25 December 2023 to 31 December 2023"),
+    ],
+)
+def test_dates_are_spoken_as_fine_as_they_are_known(text, said):
+    (ref,) = resolve(text, MONDAY)
+    assert ref.spoken == said
+
+
 def test_annotation_says_what_relative_words_mean_and_nothing_else():
-    assert annotate("Yesterday I sold the piano.", MONDAY) == "Yesterday [2023-12-31] I sold the piano."
+    assert annotate("Yesterday I sold the piano.", MONDAY) == "Yesterday [31 December 2023] I sold the piano."
     assert annotate("On 23 July, 2023 and back in 2019.", MONDAY) == "On 23 July, 2023 and back in 2019."
     assert annotate("I recently took up chess.", MONDAY) == "I recently took up chess."
     twice = "We met last week and, on May 7th, moved."
-    once = "We met last week [2023-07-03/2023-07-09] and, on May 7th [2023-05-07], moved."
+    once = "We met last week [3 July 2023 to 9 July 2023] and, on May 7th [7 May 2023], moved."
     assert annotate(twice, WEDNESDAY) == annotate(once, WEDNESDAY) == once
 
 

@@ -219,6 +219,6 @@ async def test_a_mind_changed_twice_leaves_three_versions_and_one_live(tools_for
     intervals = [(o.fact.valid_from.date().isoformat()) for o in memory.operations()]
     assert intervals == ["2023-03-01", "2023-04-10", "2023-06-02"]
     now = await memory.context(question("What milk does Odd take now?"))
-    assert [i.text for i in now.items] == ["[2023-06-02] Odd takes oat milk"]
+    assert [i.text for i in now.items] == ["[2 June 2023] Odd takes oat milk"]
     past = await memory.context(question("What milk did Odd use in May 2023?"))
-    assert "[2023-04-10 until 2023-06-02] Odd takes soy milk" in [i.text for i in past.items]
+    assert "[10 April 2023 until 2 June 2023] Odd takes soy milk" in [i.text for i in past.items]
