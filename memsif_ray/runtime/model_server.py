@@ -98,6 +98,7 @@ def start_model_server(
     find_model(model.model, progress=progress)
     progress(f"loading {model.model}")
     port = _free_port()
+    logging.getLogger("ray.serve").setLevel(logging.WARNING)  # `progress` says what a person wants to know
     serve.start(proxy_location="HeadOnly", http_options={"host": _HOST, "port": port})
     try:
         serve.run(model_application(model, embedder), name=_APP, route_prefix="/")
