@@ -76,7 +76,7 @@ class MemoryReader:
             return Context(tuple(items), decisions=(decision,))
         ranked = index.rank(query.question.text, query.vector)
         evidence, made = await self._evidence(query.question, ranked)
-        items = self._compose(evidence, facts)
+        items = self._compose(evidence, facts, self._budget)
         return Context(
             items=tuple(items),
             retrieved_ids=tuple(r.message_id for r in ranked),
@@ -101,8 +101,8 @@ class MemoryReader:
     ) -> tuple[tuple[Evidence, ...], Decision]:
         """Evidence from as many of the best-ranked messages as fit the budget."""
         best = (self._messages[r.message_id] for r in ranked)
-        chosen = self._fit(best, dated_line, self._config.context_tokens)
-        if not self._tools.capabilities.uses_llm("distil", self._config.evidence) or not chosen:
+        chosen = self._fit(best, dated_line, self._budget)
+        if not self._distils or not chosen:
             made = extract(chosen, unit_of=self._unit_of, subjects=self._subjects)
             return made, Decision("evidence", question.question_id, "extract", "rule")
         return await distil(
@@ -114,12 +114,21 @@ class MemoryReader:
             scope=self._tools.scope_of(question.question_id),
         )
 
+    @property
+    def _distils(self) -> bool:
+        return self._tools.capabilities.uses_llm("distil", self._config.evidence)
+
+    @property
+    def _budget(self) -> int:
+        """Tokens that a context with evidence may take."""
+        whole = self._config.context_tokens
+        return whole if self._distils else min(whole, self._config.extract_tokens)
+
     def _compose(
-        self, evidence: Sequence[Evidence], facts: Sequence[tuple[Fact, float]]
+        self, evidence: Sequence[Evidence], facts: Sequence[tuple[Fact, float]], budget: int
     ) -> list[ContextItem]:
         """Evidence first, then facts that say more than it, then the rest of the evidence; in time order."""
         lines = [evidence_item(i, item) for i, item in enumerate(evidence)]
-        budget = self._config.context_tokens
         first = self._fit(lines, _text, int(EVIDENCE_SHARE * budget))
         covered = {m for item in first for m in item.message_ids}
         added = [fact_item(f, s) for f, s in facts if not covered.issuperset(f.message_ids)]

@@ -11,7 +11,7 @@ from memsif_ray.ports import ChatModel
 from memsif_ray.prompts.asking import ask
 from memsif_ray.types import CallScope, Decision, Question
 
-COVERAGE = 0.8
+COVERAGE = 0.9
 """Share of a question's content words that one fact must say to be taken as sufficient by the rule."""
 
 _NUMBER = r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|once|twice)\b"
