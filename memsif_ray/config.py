@@ -106,7 +106,7 @@ class RetrievalConfig(Strict):
     context_tokens: int = Field(1024, ge=1, description="Token budget of an answer context")
     # LoCoMo 26 and 44, 0.5B model: token-F1 0.34 from 1,024 tokens of ranked messages, 0.39 from 512.
     extract_tokens: int = Field(
-        640, ge=1, description="Most of it that `extract` fills: more only distracts the models that need it"
+        512, ge=1, description="Most of it that `extract` fills: more only distracts the models that need it"
     )
 
 

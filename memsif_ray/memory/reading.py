@@ -16,6 +16,7 @@ from memsif_ray.memory.subjects import SubjectRegistry
 from memsif_ray.memory.sufficiency import sufficient_by_model, sufficient_by_rule
 from memsif_ray.memory.tools import Tools
 from memsif_ray.prompts import escape
+from memsif_ray.text import words
 from memsif_ray.types import Context, ContextItem, Decision, Evidence, Fact, Message, Question, Track, Vector
 
 EVIDENCE_SHARE = 0.75
@@ -131,10 +132,18 @@ class MemoryReader:
         lines = [evidence_item(i, item) for i, item in enumerate(evidence)]
         first = self._fit(lines, _text, int(EVIDENCE_SHARE * budget))
         covered = {m for item in first for m in item.message_ids}
-        added = [fact_item(f, s) for f, s in facts if not covered.issuperset(f.message_ids)]
+        added = [
+            fact_item(f, s) for f, s in facts if not covered.issuperset(f.message_ids) and self._says_more(f)
+        ]
         rest = [item for item in lines if item not in first]
         chosen = self._fit([*first, *added, *rest], _text, budget)
         return sorted(chosen, key=lambda item: (item.timestamp is None, item.timestamp, item.item_id))
+
+    def _says_more(self, fact: Fact) -> bool:
+        """Is a fact more than an excerpt of its message? An excerpt only crowds out better-ranked messages."""
+        if len(fact.message_ids) != 1 or fact.valid_to is not None:
+            return True
+        return not set(words(fact.statement)) <= set(words(dated_line(self._messages[fact.message_ids[0]])))
 
     def _fit(self, items: Iterable[Item], text_of: Callable[[Item], str], budget: int) -> list[Item]:
         return fit(items, lambda item: f"{text_of(item)}\n", tokens=self._tools.tokens, budget=budget)
