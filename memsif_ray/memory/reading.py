@@ -140,7 +140,7 @@ class MemoryReader:
         return sorted(chosen, key=lambda item: (item.timestamp is None, item.timestamp, item.item_id))
 
     def _says_more(self, fact: Fact) -> bool:
-        """Is a fact more than an excerpt of its message? An excerpt only crowds out better-ranked messages."""
+        """Is a fact more than an excerpt of its message, which was ranked lower for a reason?"""
         if len(fact.message_ids) != 1 or fact.valid_to is not None:
             return True
         return not set(words(fact.statement)) <= set(words(dated_line(self._messages[fact.message_ids[0]])))

@@ -1,3 +1,4 @@
+import polars as pl
 import pytest
 
 from memsif_ray import Memory
@@ -6,6 +7,8 @@ from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
 from memsif_ray.clients.tokens import EstimatingCounter
 from memsif_ray.errors import DataError
 from memsif_ray.memory.tools import NO_MODEL, Tools
+from memsif_ray.storage.memories import encode_memory
+from memsif_ray.storage.tables import write_table
 
 
 @pytest.fixture
@@ -41,6 +44,31 @@ def test_messages_come_in_any_customary_form_and_known_ids_are_skipped(memory):
 def test_a_message_that_says_nothing_is_refused_by_position(memory, wrong):
     with pytest.raises(DataError, match="message 0"):
         memory.add(wrong)
+
+
+def test_odd_characters_disturb_neither_their_neighbours_nor_parquet(memory, tmp_path):
+    odd = [
+        "half high \ud83d end",
+        "half low \udc4d end",
+        "escaped pair \ud83c\udf78 ok",
+        "nul\0inside",
+        "\u202edetsurt si siht\u202c",
+        "zero\u200bwidth\u2060word",
+        "הכלב שלי Rex בן 3",
+        "plain text",
+    ]
+    assert memory.add(odd) == 8
+    memory._run(memory._memory.flush())
+    (table,) = encode_memory(memory._memory.dump(), method="memsif", conversation_id="c1", run=None)[
+        "messages"
+    ]
+    write_table(tmp_path / "messages.parquet", table)
+    texts = pl.read_parquet(tmp_path / "messages.parquet")["text"].to_list()
+    assert [t.encode() for t in texts][-1] == b"plain text"
+    assert texts[0] == "half high \ufffd end"
+    assert texts[2] == "escaped pair \N{COCKTAIL GLASS} ok"
+    assert texts[3] == "nulinside"
+    assert "zero" in memory.search("zerowidthword").text
 
 
 def test_not_learning_leaves_no_trace(memory):
