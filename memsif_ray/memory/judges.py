@@ -18,9 +18,9 @@ from memsif_ray.prompts import load
 from memsif_ray.prompts.asking import ask
 from memsif_ray.types import Message
 
-_SHOWN_BEFORE = 4
-_SHOWN_OF_SEGMENT = 8
-_SHOWN_OF_CANDIDATE = 3
+_SHOWN_BEFORE = 3
+_SHOWN_OF_SEGMENT = 4
+_SHOWN_OF_CANDIDATE = 2
 
 MessagesOf = Callable[[str], Sequence[Message]]
 """Segment id → its messages."""
