@@ -1,19 +1,14 @@
-"""A Ray for all tests here, ten small conversations, and a scripted model behind a real endpoint."""
+"""A Ray for all tests here, and a file of ten small conversations."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
 import pytest
 
-from memsif_ray.config import ExecutionConfig, RunConfig
+from memsif_ray.config import ExecutionConfig
 from memsif_ray.runtime.session import ray_session
-from memsif_ray.schemas import VOLATILE
-from memsif_ray.storage.runs import RunFolder
-
-CONVERSATIONS = 10
-QUESTIONS = 3
+from tests.integration.scenario import CONVERSATIONS, conversation
 
 
 @pytest.fixture(scope="session")
@@ -32,73 +27,5 @@ def own_cache(tmp_path, monkeypatch):
 def ten_conversations(tmp_path_factory) -> Path:
     """A LoCoMo file. Every message and question names its conversation, so a request tells whose it is."""
     path = tmp_path_factory.mktemp("data") / "ten.json"
-    path.write_text(json.dumps([_conversation(n) for n in range(CONVERSATIONS)]))
+    path.write_text(json.dumps([conversation(n) for n in range(CONVERSATIONS)]))
     return path
-
-
-def marker(number: int) -> str:
-    """A word that is in every request about one conversation and in no other."""
-    return f"Place{number:02d}x"
-
-
-def _conversation(number: int) -> dict:
-    place, turns = (
-        marker(number),
-        ("went to the market", "bought a red kite", "saw an old friend", "came home"),
-    )
-    sessions = {
-        f"session_{s}": [
-            {
-                "speaker": speaker,
-                "dia_id": f"D{s}:{t}",
-                "text": f"I {deed} in {place} for the {s}. time, said {speaker}.",
-            }
-            for t, (speaker, deed) in enumerate(zip(("Ann", "Bo", "Ann", "Bo"), turns, strict=True), start=1)
-        ]
-        for s in (1, 2)
-    }
-    dates = {f"session_{s}_date_time": f"1:56 pm on {s} May, 2023" for s in (1, 2)}
-    questions = [
-        {
-            "question": f"What did Ann do in {place}, {q}?",
-            "answer": f"bought kite {q}",
-            "category": 4,
-            "evidence": ["D1:1"],
-        }
-        for q in range(QUESTIONS)
-    ]
-    conversation = {"speaker_a": "Ann", "speaker_b": "Bo", **sessions, **dates}
-    return {"sample_id": f"conv-{number}", "conversation": conversation, "qa": questions}
-
-
-def settings(data: Path, output: Path, base_url: str) -> dict:
-    """A small run as plain settings."""
-    return {
-        "data": {"dataset": "locomo", "path": str(data)},
-        "methods": ["memsif", "naive-rag"],
-        "model": {"base_url": base_url, "model": "scripted", "max_in_flight": 4, "deadline_s": 20},
-        "embedder": {"base_url": base_url, "model": "hash-64"},
-        "entities": "rules",
-        "execution": {"output": str(output), "shards": 2, "units_in_flight": 4},
-    }
-
-
-def run_config(data: Path, output: Path, base_url: str, **changes) -> RunConfig:
-    return RunConfig.model_validate(settings(data, output, base_url) | changes)
-
-
-def tables_of(folder: RunFolder) -> dict[str, pl.DataFrame]:
-    """Every table of a finished run, without what may differ between equal runs."""
-    manifest = folder.tables.about()
-    assert manifest is not None
-    return {
-        name: pl.from_arrow(folder.tables.read(name)).drop(*VOLATILE, strict=False)
-        for name in manifest["tables"]
-    }
-
-
-def assert_same_tables(one: RunFolder, other: RunFolder) -> None:
-    left, right = tables_of(one), tables_of(other)
-    assert left.keys() == right.keys()
-    for name in left:
-        assert left[name].equals(right[name]), name

@@ -8,13 +8,21 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import CONVERSATIONS, QUESTIONS, assert_same_tables, marker, run_config, settings, tables_of
 
 from jobs.benchmark import main
 from memsif_ray.clients.scripted_server import Fault, scripted_server
 from memsif_ray.errors import ConfigError
 from memsif_ray.runtime.benchmark import run_benchmark, run_building
 from memsif_ray.schemas import TABLES
+from tests.integration.scenario import (
+    CONVERSATIONS,
+    QUESTIONS,
+    assert_same_tables,
+    marker,
+    run_config,
+    settings,
+    tables_of,
+)
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("local_ray")]
 

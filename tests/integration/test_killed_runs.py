@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import CONVERSATIONS, assert_same_tables, marker, settings
 
 from memsif_ray.clients.scripted_server import scripted_server
 from memsif_ray.storage.runs import RunFolder
+from tests.integration.scenario import CONVERSATIONS, assert_same_tables, marker, settings
 
 pytestmark = pytest.mark.ray
 
