@@ -34,6 +34,10 @@ from memsif_ray.storage.runs import RunFolder, run_folder, write_config
 from memsif_ray.storage.tables import decode
 
 
+_EMBEDDED_DEADLINE_S = 3600.0
+"""A CPU reads a history of 30,000 tokens in minutes, and others wait behind it."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunResult:
     """What a run left behind.
@@ -191,7 +195,8 @@ def _served(config: RunConfig) -> Iterator[RunConfig]:
     from memsif_ray.runtime.model_server import start_model_server  # an optional extra, slow to import
 
     with start_model_server(config.model, config.embedder) as endpoint:
-        model = config.model.model_copy(update={"base_url": endpoint.base_url})
+        patient = max(config.model.deadline_s, _EMBEDDED_DEADLINE_S)
+        model = config.model.model_copy(update={"base_url": endpoint.base_url, "deadline_s": patient})
         embedder = config.embedder
         if embedder.base_url is None:
             embedder = embedder.model_copy(update={"base_url": endpoint.base_url})
