@@ -33,7 +33,6 @@ from memsif_ray.storage.inputs import list_inputs, write_inputs
 from memsif_ray.storage.runs import RunFolder, run_folder, write_config
 from memsif_ray.storage.tables import decode
 
-
 _EMBEDDED_DEADLINE_S = 3600.0
 """A CPU reads a history of 30,000 tokens in minutes, and others wait behind it."""
 
