@@ -43,9 +43,7 @@ class SegmentConfig(Strict):
     tau_split: float | None = Field(None, description="φ at or below it opens a segment (paper: 0.325)")
     tau_merge: float | None = Field(None, description="φ at or above it appends (paper: 0.60)")
     decide: Decider = "auto"
-    lookahead: int = Field(
-        3, ge=0, description="Following messages shown to the boundary judge; 0 = streaming"
-    )
+    lookahead: int = Field(2, ge=0, description="Following messages shown to a boundary judge; 0 = streaming")
 
     @model_validator(mode="after")
     def _ordered(self) -> SegmentConfig:
@@ -76,7 +74,7 @@ class CoreFactConfig(Strict):
     }
     extract: Decider = "auto"
     consolidate: Decider = "auto"
-    top_k: int = Field(5, ge=1, description="Existing facts offered to a consolidation decision")
+    top_k: int = Field(4, ge=1, description="Existing facts offered to a consolidation decision")
 
 
 class ActiveFactConfig(Strict):

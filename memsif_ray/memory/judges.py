@@ -7,6 +7,7 @@ from typing import Any
 
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.segments import BoundaryCase, BoundaryJudge, BoundaryRuling, boundary_rule
+from memsif_ray.memory.terms import content_words
 from memsif_ray.memory.tools import Tools
 from memsif_ray.memory.trajectories import (
     TrajectoryCase,
@@ -18,12 +19,24 @@ from memsif_ray.prompts import load
 from memsif_ray.prompts.asking import ask
 from memsif_ray.types import Message
 
-_SHOWN_BEFORE = 3
-_SHOWN_OF_SEGMENT = 4
+_SHOWN_BEFORE = 2
+_SHOWN_OF_SEGMENT = 3
 _SHOWN_OF_CANDIDATE = 2
+
+SLIGHT = 12
+"""Content words below which a segment says too little for a model to recognise its event; φ decides then.
+
+Half of the segments on LoCoMo's conv-30 ("Thanks, Jon! Appreciate your support!"). Facts are extracted
+from them all the same: "Back to oat milk" is short, too.
+"""
 
 MessagesOf = Callable[[str], Sequence[Message]]
 """Segment id → its messages."""
+
+
+def is_slight(messages: Sequence[Message]) -> bool:
+    """Does a segment say too little to be recognised as part of an event?"""
+    return sum(len(content_words(message.content)) for message in messages) < SLIGHT
 
 
 def boundary_judge(tools: Tools, *, use_llm: bool, midpoint: float) -> BoundaryJudge:

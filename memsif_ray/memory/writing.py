@@ -11,14 +11,14 @@ from memsif_ray.memory.corefacts import Choice, CoreFacts, choose_by_model, choo
 from memsif_ray.memory.encoding import Encoder
 from memsif_ray.memory.extraction import Candidate, Extraction, extract_by_model, extract_by_rule
 from memsif_ray.memory.facts import FactBook
-from memsif_ray.memory.judges import boundary_judge, trajectory_judge
+from memsif_ray.memory.judges import boundary_judge, is_slight, trajectory_judge
 from memsif_ray.memory.matching import Phi, Pool
 from memsif_ray.memory.presets import Thresholds
 from memsif_ray.memory.segments import Encoded, Segmenter
 from memsif_ray.memory.shelf import VectorShelf
 from memsif_ray.memory.subjects import SubjectRegistry
 from memsif_ray.memory.tools import Tools
-from memsif_ray.memory.trajectories import TrajectoryBuilder
+from memsif_ray.memory.trajectories import TrajectoryBuilder, TrajectoryCase, TrajectoryRuling
 from memsif_ray.types import Decision, Fact, Message, Segment, StoredVector, Vector
 
 
@@ -65,12 +65,13 @@ class MemoryWriter:
         self.trajectories = TrajectoryBuilder(
             phi,
             top_k=config.trajectories.top_k,
-            judge=trajectory_judge(
-                tools,
-                use_llm=tools.capabilities.uses_llm("trajectory", config.trajectories.decide),
-                tau_join=thresholds.tau_join,
-                messages_of=self.messages_of,
-            ),
+            judge=self._judge_thread,
+        )
+        self._by_rule, self._as_configured = (
+            trajectory_judge(
+                tools, use_llm=use_llm, tau_join=thresholds.tau_join, messages_of=self.messages_of
+            )
+            for use_llm in (False, tools.capabilities.uses_llm("trajectory", config.trajectories.decide))
         )
         self.book = FactBook()
         self._core = CoreFacts(
@@ -170,6 +171,10 @@ class MemoryWriter:
                 if isinstance(result, BaseException):
                     raise result
                 await self._write(segment, result)
+
+    async def _judge_thread(self, case: TrajectoryCase) -> TrajectoryRuling:
+        slight = is_slight(self.messages_of(case.segment.segment_id))
+        return await (self._by_rule if slight else self._as_configured)(case)
 
     async def _extract(self, segment: Segment) -> Extraction:
         messages = [m for m in self.messages_of(segment.segment_id) if m.content.strip()]
