@@ -74,7 +74,7 @@ class CoreFactConfig(Strict):
     }
     extract: Decider = "auto"
     consolidate: Decider = "auto"
-    top_k: int = Field(4, ge=1, description="Existing facts offered to a consolidation decision")
+    top_k: int = Field(3, ge=1, description="Existing facts offered to a consolidation decision")
 
 
 class ActiveFactConfig(Strict):
