@@ -24,7 +24,7 @@ from memsif_ray.types import CallScope, Decision, Fact, FactOperation, Op, Track
 
 TAU_SAME = 0.92
 """Cosine at or above which two statements about one subject say the same, whoever decides."""
-TAU_RELATED = 0.45
+TAU_RELATED = 0.5
 """Cosine below which (in another slot) a fact is not even offered as a target."""
 
 
