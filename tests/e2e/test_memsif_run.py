@@ -34,8 +34,9 @@ def test_a_run_builds_asks_grades_and_is_a_no_op_the_second_time(tmp_path):
     scores = first["summary"]["scores"]
     assert {row["method"] for row in scores} == {"memsif", "naive-rag"}
     tables = {path.stem for path in (tmp_path).glob("*/tables/*.parquet")}
-    assert {"messages", "segments", "trajectories", "answers", "verdicts", "calls", "vectors"} <= tables
-    manifest = next(tmp_path.glob("*/manifest.json"), None) or next(tmp_path.glob("*/tables/*.json"))
+    assert {"messages", "segments", "trajectories", "answers", "verdicts", "calls"} <= tables
+    assert list(tmp_path.glob("*/memories/memsif/*/vectors.parquet"))
+    (manifest,) = tmp_path.glob("*/manifest.json")
     written = manifest.stat().st_mtime_ns
     assert memsif(*command) == first
     assert manifest.stat().st_mtime_ns == written
