@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -24,7 +25,7 @@ from memsif_ray.probing import capabilities_for, settled
 from memsif_ray.runtime.bounded import map_bounded
 from memsif_ray.runtime.merge import merge
 from memsif_ray.runtime.pipeline import build_memories
-from memsif_ray.runtime.progress import Board, shown
+from memsif_ray.runtime.progress import Board, announce, shown
 from memsif_ray.runtime.session import ray_session
 from memsif_ray.runtime.shards import start_shards
 from memsif_ray.runtime.spec import WorkerSpec
@@ -32,6 +33,8 @@ from memsif_ray.runtime.units import DONE, FAILED, STOPPED, Plan, Unit, UnitReco
 from memsif_ray.storage.inputs import list_inputs, write_inputs
 from memsif_ray.storage.runs import RunFolder, run_folder, write_config
 from memsif_ray.storage.tables import decode
+
+LOGGER = logging.getLogger(__name__)
 
 _EMBEDDED_DEADLINE_S = 3600.0
 """A CPU reads a history of 30,000 tokens in minutes, and others wait behind it."""
@@ -155,7 +158,10 @@ def _work(config: RunConfig, folder: RunFolder, plan: Plan, *, progress: bool) -
     left = plan.left(folder)
     if not left.units:
         return
-    with ray_session(config.execution, env=_keys(config)), _served(config) as served:
+    with (
+        ray_session(config.execution, env=_keys(config)),
+        _served(config, announce if progress else LOGGER.info) as served,
+    ):
         name = f"board-{uuid.uuid4().hex}"
         board: Any = ray.remote(Board).options(num_cpus=0, name=name).remote()
         spec = WorkerSpec(served, folder, name, _vectors(config))
@@ -186,14 +192,14 @@ def _not_stopped(record: UnitRecord) -> UnitRecord:
 
 
 @contextmanager
-def _served(config: RunConfig) -> Iterator[RunConfig]:
+def _served(config: RunConfig, tell: Callable[[str], None]) -> Iterator[RunConfig]:
     """The configuration with every endpoint's address in it; starts the embedded engine if it is needed."""
     if config.model.base_url is not None:
         yield config
         return
     from memsif_ray.runtime.model_server import start_model_server  # an optional extra, slow to import
 
-    with start_model_server(config.model, config.embedder) as endpoint:
+    with start_model_server(config.model, config.embedder, progress=tell) as endpoint:
         patient = max(config.model.deadline_s, _EMBEDDED_DEADLINE_S)
         model = config.model.model_copy(update={"base_url": endpoint.base_url, "deadline_s": patient})
         embedder = config.embedder

@@ -57,6 +57,11 @@ class Board:
         return dict(self._counts)
 
 
+def announce(step: str) -> None:
+    """One line on stderr about a step that takes a while and has no measure."""
+    Console(stderr=True, highlight=False).print(step)
+
+
 @contextmanager
 def shown(read: Callable[[], Counts], totals: Counts, *, enabled: bool = True) -> Iterator[None]:
     """Show progress on stderr while the block runs: bars on a terminal, now and then a line elsewhere.
