@@ -49,6 +49,8 @@ class MemoryWriter:
         self.thread_of: dict[str, str] = {}
         self._segments_by_id: dict[str, Segment] = {}
         self._decisions: list[Decision] = []
+        self._pushed = 0  # encoded messages that are in segments
+        self._extracted = 0  # segments whose facts are written
         self._config, self._tools, self._subjects = config, tools, subjects
         self.encoder = Encoder(tools.embedder, tools.entities, speakers)
         phi = Phi(config.matching.alpha, config.matching.normalisation)
@@ -88,20 +90,20 @@ class MemoryWriter:
         The last segment stays open for messages to come; `flush` closes it.
 
         Raises:
-            ServiceError: When a model endpoint failed.
+            ServiceError: When a model endpoint failed. What was left undone is done by the next call,
+                also by one that adds nothing new.
         """
         new = list({m.message_id: m for m in messages if m.message_id not in self.messages}.values())
         for item in await self.encoder.encode(new):
             self.encoded.append(item)
             self.messages[item.message.message_id] = item.message
-        lookahead = self._config.segments.lookahead
-        for index, item in enumerate(self.encoded[len(self.encoded) - len(new) :]):
-            await self.segmenter.push(item, new[index + 1 : index + 1 + lookahead])
+        await self._push_pending()
         await self._digest()
         return len(new)
 
     async def flush(self) -> None:
-        """Close the open segment and digest it."""
+        """Close the open segment and digest it; errors are those of `add`."""
+        await self._push_pending()
         self.segmenter.finish()
         await self._digest()
 
@@ -148,6 +150,7 @@ class MemoryWriter:
         names = [s.segment_id for s in segments]
         self.segmenter.restore(segments, pools, made[0])
         self.trajectories.restore(list(zip(names, threads, pools, strict=True)), made[1])
+        self._pushed, self._extracted = len(self.encoded), len(segments)
         for segment in segments:
             self._adopt(segment, thread_of[segment.segment_id])
 
@@ -157,20 +160,30 @@ class MemoryWriter:
         if trajectory_id is not None:
             self.thread_of[segment.segment_id] = trajectory_id
 
+    async def _push_pending(self) -> None:
+        lookahead = self._config.segments.lookahead
+        while self._pushed < len(self.encoded):
+            later = self.encoded[self._pushed + 1 : self._pushed + 1 + lookahead]
+            await self.segmenter.push(self.encoded[self._pushed], [item.message for item in later])
+            self._pushed += 1
+
     async def _digest(self) -> None:
         """Trajectories in order; then extraction of all segments at once; then consolidation in order."""
-        fresh = range(len(self.thread_of), len(self.segmenter.segments))
-        segments = [self.segmenter.segments[i] for i in fresh]
-        for index, segment in zip(fresh, segments, strict=True):
-            self._adopt(segment, None)
-            self._adopt(segment, await self.trajectories.assign(segment, self.segmenter.pools[index]))
-        if self._config.core.enabled:
-            # All are awaited even when one fails: the ledger keeps what the others learned.
-            results = await asyncio.gather(*map(self._extract, segments), return_exceptions=True)
-            for segment, result in zip(segments, results, strict=True):
-                if isinstance(result, BaseException):
-                    raise result
-                await self._write(segment, result)
+        segments = self.segmenter.segments
+        for index in range(len(self.thread_of), len(segments)):
+            self._adopt(segments[index], None)
+            thread = await self.trajectories.assign(segments[index], self.segmenter.pools[index])
+            self._adopt(segments[index], thread)
+        if not self._config.core.enabled:
+            return
+        pending = segments[self._extracted :]
+        # All are awaited even when one fails: the ledger keeps what the others learned.
+        results = await asyncio.gather(*map(self._extract, pending), return_exceptions=True)
+        for segment, result in zip(pending, results, strict=True):
+            if isinstance(result, BaseException):
+                raise result
+            await self._write(segment, result)
+            self._extracted += 1
 
     async def _judge_thread(self, case: TrajectoryCase) -> TrajectoryRuling:
         slight = is_slight(self.messages_of(case.segment.segment_id))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from memsif_ray.clients.scripted import HashEmbedder, reasonable
-from memsif_ray.config import MemoryConfig
-from memsif_ray.errors import EmbedderMismatch
+from memsif_ray.config import MemoryConfig, SegmentConfig
+from memsif_ray.errors import EmbedderMismatch, ServiceBusy
 from memsif_ray.memory.engine import ConversationMemory
 from memsif_ray.memory.tools import CAPABLE, NO_MODEL
 from memsif_ray.types import Category, Question, Track
@@ -178,6 +178,24 @@ async def test_recurring_demand_over_several_sources_becomes_an_active_fact(tool
     (fact,) = memory.facts(Track.ACTIVE)
     assert fact.subject == "Rens"
     assert len(fact.segment_ids) >= 2 and len(fact.query_ids) >= 2
+
+
+@pytest.mark.parametrize("stage", ["boundary", "trajectory", "extract"])
+async def test_what_an_outage_left_undone_is_done_by_the_next_call(tools_for, history, stage):
+    failures = [ServiceBusy("gone")]
+
+    def flaky(request):
+        return failures.pop() if failures and request.stage == stage else reasonable(request)
+
+    config = CONFIG.model_copy(update={"segments": SegmentConfig(tau_split=0.05, tau_merge=0.9)})
+    undisturbed = await built(tools_for(reasonable, CAPABLE), history, config)
+    memory = memory_of(tools_for(flaky, CAPABLE), config=config)
+    with pytest.raises(ServiceBusy):
+        await memory.add(history)
+        await memory.flush()
+    assert await memory.add(history) == 0
+    await memory.flush()
+    assert plain(memory.dump()) == plain(undisturbed.dump())
 
 
 def milk_script(request):
