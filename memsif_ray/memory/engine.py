@@ -221,7 +221,7 @@ class ConversationMemory:
         """A near-verbatim statement has its message's vector; a distilled one is embedded."""
         known = {e.message.message_id: e.vector for e in self._writer.encoded}
         verbatim = all(len(item.message_ids) == 1 for item in evidence)
-        if verbatim and not self._tools.capabilities.uses_llm("distil", self._config.retrieval.evidence):
+        if verbatim and not self._reader.distils:
             found = [known[item.message_ids[0]] for item in evidence]
             return [v for v in found if v is not None]
         return list(await self._tools.embedder.embed([item.statement for item in evidence]))

@@ -7,7 +7,7 @@ at time t, and why?" is answered by folding fewer rows.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -83,14 +83,14 @@ class FactBook:
     conversation faster than an approximate index.
     """
 
-    def __init__(self, dim_hint: int = 0) -> None:
-        """Start empty; `dim_hint` is only an allocation hint."""
+    def __init__(self) -> None:
+        """Start empty."""
         self.operations: list[FactOperation] = []
         self._facts: dict[str, Fact] = {}
         self._rows: dict[str, int] = {}
         self._by_subject: defaultdict[str, list[str]] = defaultdict(list)
         self._ids: list[str] = []
-        self._vectors: Matrix = np.zeros((0, dim_hint), dtype=np.float32)
+        self._vectors: Matrix = np.zeros((0, 0), dtype=np.float32)
         self._alive = np.zeros(0, dtype=bool)
         self._dated = np.zeros(0, dtype=bool)
 
@@ -188,11 +188,3 @@ class FactBook:
 
 def _padded(flags: NDArray[np.bool_], size: int) -> NDArray[np.bool_]:
     return np.concatenate([flags, np.zeros(size - len(flags), dtype=bool)])
-
-
-def restore(operations: Sequence[FactOperation], vectors: dict[str, Vector]) -> FactBook:
-    """A book from its stored log and statement vectors."""
-    book = FactBook()
-    for operation in operations:
-        book.write(operation, vectors.get(operation.fact.fact_id))
-    return book

@@ -103,7 +103,7 @@ class MemoryReader:
         """Evidence from as many of the best-ranked messages as fit the budget."""
         best = (self._messages[r.message_id] for r in ranked)
         chosen = self._fit(best, dated_line, self._budget)
-        if not self._distils or not chosen:
+        if not self.distils or not chosen:
             made = extract(chosen, unit_of=self._unit_of, subjects=self._subjects)
             return made, Decision("evidence", question.question_id, "extract", "rule")
         return await distil(
@@ -116,14 +116,15 @@ class MemoryReader:
         )
 
     @property
-    def _distils(self) -> bool:
+    def distils(self) -> bool:
+        """Does an LLM write the evidence, instead of near-verbatim extraction?"""
         return self._tools.capabilities.uses_llm("distil", self._config.evidence)
 
     @property
     def _budget(self) -> int:
         """Tokens that a context with evidence may take."""
         whole = self._config.context_tokens
-        return whole if self._distils else min(whole, self._config.extract_tokens)
+        return whole if self.distils else min(whole, self._config.extract_tokens)
 
     def _compose(
         self, evidence: Sequence[Evidence], facts: Sequence[tuple[Fact, float]], budget: int

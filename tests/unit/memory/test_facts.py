@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from memsif_ray.memory.facts import FactBook, fold, restore
+from memsif_ray.memory.facts import FactBook, fold
 from memsif_ray.types import Fact, FactOperation, Op, Track
 
 
@@ -130,6 +130,8 @@ def test_exact_search_agrees_with_a_plain_sort_at_any_size():
 
 def test_a_book_restored_from_its_log_answers_alike():
     book = book_of(LOG)
-    again = restore(book.operations, dict(book.vectors()))
+    again, vectors = FactBook(), dict(book.vectors())
+    for operation in book.operations:
+        again.write(operation, vectors[operation.fact.fact_id])
     assert again.active() == book.active()
     assert again.search(unit(1, 2, 0), 3) == book.search(unit(1, 2, 0), 3)
