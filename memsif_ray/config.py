@@ -185,6 +185,9 @@ class RunConfig(Strict):
     embedder: EmbedderConfig = EmbedderConfig()
     entities: Literal["auto", "spacy", "rules"] = "auto"
     memory: MemoryConfig = MemoryConfig()
+    baselines: dict[str, dict[str, Any]] = Field(
+        {}, description="Settings of compared systems by name, e.g. {com: {beta: 0.5}}"
+    )
     answer_max_tokens: int = Field(512, ge=1)
     answer_temperature: float = Field(0.1, ge=0)
     execution: ExecutionConfig = ExecutionConfig()

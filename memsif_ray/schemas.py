@@ -173,6 +173,20 @@ CLUSTERS = _table(
     last_seen=_TIME,
     promoted_fact_id=_TEXT,
 )
+NOTES = _table(
+    "run timestamp",
+    **_SCOPE,
+    note_id=_TEXT,
+    kind=_TEXT,
+    text=_TEXT,
+    message_ids=_IDS,
+    timestamp=_TIME,
+    links=_IDS,
+    tags=_IDS,
+    detail=_TEXT,
+    active=_FLAG,
+)
+"""What a compared system's memory consists of; of several notes of one id the last is current."""
 VECTORS = _table("run", **_SCOPE, kind=_TEXT, unit_id=_TEXT, model_id=_TEXT, vector=_VECTOR, entities=_IDS)
 
 RETRIEVALS = _table(
@@ -201,6 +215,7 @@ TABLES = {
     "fact_operations": FACT_OPERATIONS,
     "decisions": DECISIONS,
     "clusters": CLUSTERS,
+    "notes": NOTES,
     "vectors": VECTORS,
     "retrievals": RETRIEVALS,
     "answers": ANSWERS,

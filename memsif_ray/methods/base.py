@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from pydantic import ValidationError
+
+from memsif_ray.config import RunConfig, Strict
+from memsif_ray.errors import ConfigError
 from memsif_ray.memory.tools import Capabilities, Tools
 from memsif_ray.types import Context, Conversation, Question
 
-__all__ = ["Capabilities", "MemoryMethod", "Tables", "Tools"]
+__all__ = ["Capabilities", "MemoryMethod", "Tables", "Tools", "settings_of"]
+
+Settings = TypeVar("Settings", bound=Strict)
 
 Tables = dict[str, Sequence[Any]]
 """Table name → frozen values (e.g. `segments` → Segment); `storage.tables` turns them into Parquet."""
@@ -42,3 +48,16 @@ class MemoryMethod(Protocol):
     async def learn(self, question: Question, context: Context) -> None:
         """Called once after the answer exists, in question order; sees neither answer nor grade."""
         ...
+
+
+def settings_of(config: RunConfig, method: str, kind: type[Settings]) -> Settings:
+    """What the run sets for a method, e.g. `baselines.com.beta`, over the method's defaults.
+
+    Raises:
+        ConfigError: When a setting is unknown or out of range; names the method and the setting.
+    """
+    try:
+        return kind.model_validate(config.baselines.get(method, {}))
+    except ValidationError as exc:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in exc.errors())
+        raise ConfigError(f"baselines.{method}: {wrong}") from exc

@@ -1,5 +1,8 @@
 """Prompts are files: one template with a `system` and a `user` block, its reply's JSON schema beside it.
 
+MemSIF's and the shared ones lie here; those of a compared system, of the diagnostics or of packing lie in a
+folder of their own, and are named with it: `load("mem0/extract")`.
+
 Rendering is strict (a missing value raises) and everything that comes from a conversation, a question or
 a model goes through the `data` filter, so that text which imitates our delimiters stays text.
 """
@@ -9,9 +12,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
@@ -19,9 +24,13 @@ from jinja2 import Environment, StrictUndefined, Template
 from memsif_ray.text import truncate
 from memsif_ray.types import CallScope, ChatRequest
 
-_DELIMITER = re.compile(
-    r"<(/?)(conversation|facts|question|notes|segment|answer|reference|candidate)\b", re.I
+_TAGS = (
+    *("answer", "candidate", "conversation", "draft", "episode", "evidence", "facts", "history", "memory"),
+    *("notes", "page", "profile", "query", "question", "reference", "segment", "session", "statement"),
+    *("summary", "target", "topic", "utterance", "window"),
 )
+"""Every tag that a prompt puts around data; no other may be used."""
+_DELIMITER = re.compile(rf"<(/?)({'|'.join(_TAGS)})\b", re.I)
 
 
 def escape(text: str) -> str:
@@ -45,7 +54,7 @@ class Prompt:
     """One prompt file.
 
     Attributes:
-        name: File name without suffix.
+        name: File name without suffix, after its folder's name if it has one.
         fingerprint: Changes with the template or the schema.
         schema: JSON schema of the reply; None for free text.
     """
@@ -110,11 +119,21 @@ def load(name: str) -> Prompt:
 
 def names() -> tuple[str, ...]:
     """Every prompt that ships, sorted."""
-    return tuple(
-        sorted(f.name.removesuffix(".j2") for f in files(__package__).iterdir() if f.name.endswith(".j2"))
-    )
+    return tuple(sorted(_found(files(__package__), "")))
 
 
-def fingerprints() -> dict[str, str]:
-    """Name → fingerprint of every prompt: part of what a run means."""
-    return {name: load(name).fingerprint for name in names()}
+def fingerprints(folders: Collection[str] | None = None) -> dict[str, str]:
+    """Name → fingerprint of the prompts here and in `folders` (None: in all): part of what a run means."""
+    return {
+        name: load(name).fingerprint
+        for name in names()
+        if folders is None or "/" not in name or name.split("/")[0] in folders
+    }
+
+
+def _found(folder: Traversable, prefix: str) -> Iterator[str]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _found(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".j2"):
+            yield prefix + entry.name.removesuffix(".j2")

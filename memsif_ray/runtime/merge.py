@@ -21,6 +21,7 @@ _OF_UNITS = (
     "fact_operations",
     "decisions",
     "clusters",
+    "notes",
     "retrievals",
     "answers",
     "verdicts",

@@ -16,6 +16,7 @@ from memsif_ray.types import (
     Decision,
     FactOperation,
     Message,
+    Note,
     Segment,
     StoredVector,
     Trajectory,
@@ -28,6 +29,7 @@ KINDS: Mapping[str, type] = {
     "fact_operations": FactOperation,
     "decisions": Decision,
     "clusters": CandidateCluster,
+    "notes": Note,
     "vectors": StoredVector,
 }
 """The tables that a memory may have, and the value that a row of each holds."""

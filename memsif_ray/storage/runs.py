@@ -102,7 +102,8 @@ class RunFolder:
 def run_folder(config: RunConfig, data_sha256: str) -> RunFolder:
     """Where this run belongs: the same meaning gives the same folder, whatever the machine or speed."""
     identity = config.identity()
-    digest = fingerprint(_meaning(identity), prompts.fingerprints(), data_sha256, LOGIC_VERSION)
+    used = prompts.fingerprints({method.partition(":")[0] for method in config.methods})
+    digest = fingerprint(_meaning(identity), used, data_sha256, LOGIC_VERSION)
     return RunFolder(config.execution.output.resolve() / f"{config.data.dataset}-{digest}")
 
 

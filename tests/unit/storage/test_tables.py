@@ -20,6 +20,7 @@ from memsif_ray.types import (
     FactOperation,
     Gold,
     Message,
+    Note,
     Op,
     Question,
     Segment,
@@ -40,6 +41,7 @@ VALUES = {
     "fact_operations": FactOperation(0, Op.PROMOTE, FACT, targets=("f0",), reason="often asked"),
     "decisions": Decision("boundary", "D1:2", "append", "rule", score=0.5),
     "clusters": CandidateCluster("k", "Jo", ("a",), ("q",), ("When?",), ("seg_0",), ("D1:1",), DAY, DAY),
+    "notes": Note("n1", "page", "Ann moved.", ("D1:1",), DAY, links=("n0",), tags=("Ann",)),
     "vectors": StoredVector("message", "D1:1", "hash-2", VECTOR),
 }
 SCOPE = {"method": "memsif", "conversation_id": "c", "run": None}

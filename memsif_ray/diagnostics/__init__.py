@@ -1,0 +1,1 @@
+"""The measurements behind MemSIF's two claims, TSM and DUM (Appendix A)."""

@@ -1,0 +1,1 @@
+"""OAS: what to do with retrieved notes under a token budget (the second paper)."""
