@@ -44,7 +44,13 @@ def run(
         _option("--adversarial/--no-adversarial", _DATA, "Ask unanswerable questions, too (default)."),
     ] = None,
     methods: Annotated[
-        str | None, _option("--methods", _MODELS, "With commas: memsif,naive-rag,full-context (default).")
+        str | None,
+        _option(
+            "--methods",
+            _MODELS,
+            "With commas: memsif,naive-rag,full-context (default), any other that `memsif methods` lists, "
+            "or all, baselines, ablations, controls.",
+        ),
     ] = None,
     model: Annotated[
         str | None, _option("--model", _MODELS, "Chat model; embedded without --base-url.")

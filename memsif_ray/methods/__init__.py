@@ -1,22 +1,23 @@
-"""The compared systems, by name."""
+"""The compared systems, by name. A variant of a system is called `system:variant`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from memsif_ray.config import RunConfig
-from memsif_ray.errors import ConfigError
 from memsif_ray.methods.base import MemoryMethod, Tables, Tools
 from memsif_ray.methods.full_context import FullContext
+from memsif_ray.methods.groups import GROUPS, expand
 from memsif_ray.methods.memsif import MemSIF
 from memsif_ray.methods.naive_rag import NaiveRag
 
-__all__ = ["METHODS", "MemoryMethod", "Tables", "Tools", "make_method"]
+__all__ = ["GROUPS", "METHODS", "MemoryMethod", "Tables", "Tools", "expand", "make_method"]
 
 METHODS: dict[str, Callable[[RunConfig, Tools], MemoryMethod]] = {
     MemSIF.name: MemSIF,
-    NaiveRag.name: NaiveRag,
+    # The ten baselines, each with its variants.
     FullContext.name: FullContext,
+    NaiveRag.name: NaiveRag,
 }
 
 
@@ -26,6 +27,5 @@ def make_method(name: str, config: RunConfig, tools: Tools) -> MemoryMethod:
     Raises:
         ConfigError: When there is no method of that name.
     """
-    if name not in METHODS:
-        raise ConfigError(f"unknown method {name!r}; known: {', '.join(METHODS)}")
-    return METHODS[name](config, tools)
+    (known,) = expand((name,), METHODS)
+    return METHODS[known](config, tools)

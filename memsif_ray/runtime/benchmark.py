@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
-from typing import Any
 
-import platformdirs
-import ray
-
-from memsif_ray.config import RunConfig, fingerprint
+from memsif_ray.config import RunConfig
 from memsif_ray.datasets import load
 from memsif_ray.datasets.sample import FOLDER as SAMPLE
 from memsif_ray.datasets.source import digest, json_files
 from memsif_ray.errors import ConfigError
-from memsif_ray.methods import METHODS
+from memsif_ray.methods import METHODS, expand
 from memsif_ray.probing import capabilities_for, settled
 from memsif_ray.runtime.bounded import map_bounded
 from memsif_ray.runtime.merge import merge
 from memsif_ray.runtime.pipeline import build_memories
-from memsif_ray.runtime.progress import Board, announce, shown
-from memsif_ray.runtime.session import ray_session
 from memsif_ray.runtime.shards import start_shards
 from memsif_ray.runtime.spec import WorkerSpec
 from memsif_ray.runtime.units import DONE, FAILED, STOPPED, Plan, Unit, UnitRecord, last_record, record
+from memsif_ray.runtime.workplace import workplace
+from memsif_ray.storage.files import claimed
 from memsif_ray.storage.inputs import list_inputs, write_inputs
 from memsif_ray.storage.runs import RunFolder, run_folder, write_config
 from memsif_ray.storage.tables import decode
-
-LOGGER = logging.getLogger(__name__)
-
-_EMBEDDED_DEADLINE_S = 3600.0
-"""A CPU reads a history of 30,000 tokens in minutes, and others wait behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +93,13 @@ def run_building(config: RunConfig, *, progress: bool = True) -> RunResult:
 
 
 def _settled(config: RunConfig) -> RunConfig:
-    """Who decides what is part of what a run means, so it is settled before the run has a folder.
+    """Which methods run and who decides is part of what a run means: settled before the run has a folder.
 
     Raises:
         ConfigError: When there is no method of some name.
     """
-    unknown = [name for name in config.methods if name not in METHODS]
-    if unknown:
-        raise ConfigError(f"unknown methods {', '.join(unknown)}; known are {', '.join(METHODS)}")
-    return settled(config, capabilities_for(config.model))
+    named = config.model_copy(update={"methods": expand(config.methods, METHODS)})
+    return settled(named, capabilities_for(config.model))
 
 
 @contextmanager
@@ -122,7 +107,7 @@ def _claimed(config: RunConfig) -> Iterator[RunFolder]:
     path = config.data.path or SAMPLE
     json_files(path)  # refuses a path with nothing to read, which a digest does not
     folder = run_folder(config, digest(path))
-    with folder.claimed():
+    with claimed(folder.path):
         yield folder
 
 
@@ -158,16 +143,9 @@ def _work(config: RunConfig, folder: RunFolder, plan: Plan, *, progress: bool) -
     left = plan.left(folder)
     if not left.units:
         return
-    with (
-        ray_session(config.execution, env=_keys(config)),
-        _served(config, announce if progress else LOGGER.info) as served,
-    ):
-        name = f"board-{uuid.uuid4().hex}"
-        board: Any = ray.remote(Board).options(num_cpus=0, name=name).remote()
-        spec = WorkerSpec(served, folder, name, _vectors(config))
-        with shown(lambda: dict(ray.get(board.counts.remote())), left.totals(), enabled=progress):
-            for _ in _outcomes(spec, left):  # all of them are in the run folder
-                pass
+    with workplace(config, left.totals(), progress=progress) as tools:
+        for _ in _outcomes(WorkerSpec(tools, folder), left):  # all of them are in the run folder
+            pass
 
 
 def _outcomes(spec: WorkerSpec, left: Plan) -> Iterator[UnitRecord]:
@@ -189,34 +167,3 @@ def _not_stopped(record: UnitRecord) -> UnitRecord:
     if record.status == STOPPED:
         raise ConfigError(record.reason)
     return record
-
-
-@contextmanager
-def _served(config: RunConfig, tell: Callable[[str], None]) -> Iterator[RunConfig]:
-    """The configuration with every endpoint's address in it; starts the embedded engine if it is needed."""
-    if config.model.base_url is not None:
-        yield config
-        return
-    from memsif_ray.runtime.model_server import start_model_server  # an optional extra, slow to import
-
-    with start_model_server(config.model, config.embedder, progress=tell) as endpoint:
-        patient = max(config.model.deadline_s, _EMBEDDED_DEADLINE_S)
-        model = config.model.model_copy(update={"base_url": endpoint.base_url, "deadline_s": patient})
-        embedder = config.embedder
-        if embedder.base_url is None:
-            embedder = embedder.model_copy(update={"base_url": endpoint.base_url})
-        yield config.model_copy(update={"model": model, "embedder": embedder})
-
-
-def _vectors(config: RunConfig) -> Path:
-    """One cache per embedder as it was configured: two endpoints may serve two models under one name."""
-    name = fingerprint(config.embedder.model_dump(mode="json"))
-    return Path(platformdirs.user_cache_dir("memsif-ray")) / "embeddings" / name
-
-
-def _keys(config: RunConfig) -> dict[str, str]:
-    """The API keys that the configuration names and this process has."""
-    named = {config.model.api_key_env, config.embedder.api_key_env}
-    if config.judge:
-        named.add(config.judge.api_key_env)
-    return {name: os.environ[name] for name in named if name in os.environ}
