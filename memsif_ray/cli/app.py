@@ -13,6 +13,7 @@ from memsif_ray.cli.calibrate import calibrate
 from memsif_ray.cli.data import app as data_app
 from memsif_ray.cli.doctor import doctor
 from memsif_ray.cli.failures import EPILOG, CommandGroup
+from memsif_ray.cli.methods import methods
 from memsif_ray.cli.output import print_result
 from memsif_ray.cli.run import run
 from memsif_ray.cli.show import show
@@ -26,7 +27,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (run, show, doctor, calibrate):
+for command in (run, show, methods, doctor, calibrate):
     app.command(epilog=EPILOG)(command)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
