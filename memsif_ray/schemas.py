@@ -67,6 +67,7 @@ CALLS = pa.schema(
         pa.field("attempts", pa.int32(), nullable=False),
         pa.field("error", pa.string(), nullable=False),
         pa.field("content", pa.string()),  # null when the server sent none
+        pa.field("mean_logprob", pa.float64()),  # of the reply's tokens; null unless asked for and given
     ]
 )
 """One row per model call: the ledger's `Call`, in the order of its fields."""
@@ -204,6 +205,8 @@ RETRIEVALS = _table(
 """One row per line of an answer's context, in reading order."""
 UNITS = _table("run", stage=_TEXT, **_SCOPE, status=_TEXT, failed=_WHOLE, reason=_TEXT, seconds=_NUMBER)
 """One row per unit of work: `status` is done, incomplete (`failed` questions) or failed."""
+TASKS = _table(name=_TEXT, status=_TEXT, failed=_WHOLE, reason=_TEXT, seconds=_NUMBER)
+"""One row per task of a job that is no benchmark run."""
 
 TABLES = {
     "conversations": CONVERSATIONS,
@@ -222,6 +225,7 @@ TABLES = {
     "verdicts": VERDICTS,
     "calls": CALLS,
     "units": UNITS,
+    "tasks": TASKS,
 }
 VOLATILE = frozenset({"latency_s", "seconds", "attempts"})
 """Columns that say how it went, not what came out: two equal runs may differ in them, and in no other."""

@@ -350,6 +350,7 @@ class ChatRequest:
         prompt_id: Name of the prompt file.
         prompt_fingerprint: Hash of the prompt file and its schema.
         attempt: 0 for the first try; a retry after an unusable reply counts up, so it is a new call.
+        logprobs: Whether the reply's mean log-probability is wanted; not every endpoint can tell it.
     """
 
     stage: str
@@ -363,6 +364,7 @@ class ChatRequest:
     prompt_fingerprint: str = ""
     scope: CallScope = field(default_factory=CallScope)
     attempt: int = 0
+    logprobs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +372,8 @@ class ChatReply:
     """What came back. `content` is None when the server sent none (reasoning is never mined).
 
     `prompt_tokens` and `completion_tokens` are the server's `usage`; None when it gave none.
+    `mean_logprob` is the mean natural log-probability of the reply's tokens; None when nobody asked for it or
+    the server gave none.
     """
 
     content: str | None
@@ -379,6 +383,7 @@ class ChatReply:
     completion_tokens: int | None = None
     latency_s: float = 0.0
     attempts: int = 1
+    mean_logprob: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ class Call:
     attempts: int = 1
     error: str = ""
     content: str | None = None
+    mean_logprob: float | None = None
 
     @property
     def failed(self) -> bool:

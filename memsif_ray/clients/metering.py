@@ -112,6 +112,8 @@ def call_key(request: ChatRequest, model_name: str) -> str:
             request.attempt,
             request.scope.question_id,
             request.scope.run,
+            # Only when asked for: the keys of all other calls stay what they were.
+            *(["logprobs"] if request.logprobs else []),
         ]
     )
 
@@ -152,4 +154,5 @@ def _reply(row: Call) -> ChatReply:
         completion_tokens=row.completion_tokens,
         latency_s=row.latency_s,
         attempts=row.attempts,
+        mean_logprob=row.mean_logprob,
     )

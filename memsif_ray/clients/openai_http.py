@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import openai
 from openai.types.chat import ChatCompletion
+from openai.types.chat.chat_completion import Choice
 
 from memsif_ray.clients.retries import RetryPolicy, retry_after_s
 from memsif_ray.config import ModelConfig
@@ -31,6 +32,7 @@ _NEVER_RECOVERS = frozenset({"insufficient_quota"})
 _QWEN3 = re.compile(r"qwen-?3", re.I)
 _ABOUT_SCHEMA = re.compile(r"response_format|json[_ ]schema|structured[_ ]output", re.I)
 _ABOUT_THINKING = re.compile(r"chat_template_kwargs|enable_thinking", re.I)
+_ABOUT_LOGPROBS = re.compile(r"log_?prob|log[- ]probabilit", re.I)
 _CODE_OF_TEXT = (
     ("context_length_exceeded", re.compile(r"context[_ ](length|window)|prompt is too long", re.I)),
     ("content_filter", re.compile(r"content[_ ](filter|management)", re.I)),
@@ -42,7 +44,8 @@ class OpenAIChat:
 
     What the server understands is learned once: with `structured_output="auto"` the first schema goes out
     as `response_format`, and a server that refuses the field gets the schema in the prompt from then on.
-    The same holds for Qwen3's thinking switch. Such a resend is part of the same attempt.
+    The same holds for Qwen3's thinking switch and for log-probabilities. Such a resend is part of the same
+    attempt.
     """
 
     def __init__(self, config: ModelConfig, *, retry: RetryPolicy | None = None) -> None:
@@ -70,6 +73,7 @@ class OpenAIChat:
         self._schemas: Literal["auto", "json_schema", "prompt"] = config.structured_output
         self._schema_accepted = False
         self._thinking = config.thinking
+        self._send_logprobs = True
         self._send_thinking = config.thinking or _QWEN3.search(config.model) is not None
 
     async def complete(self, request: ChatRequest) -> ChatReply:
@@ -91,6 +95,7 @@ class OpenAIChat:
             completion_tokens=usage.completion_tokens if usage else None,
             latency_s=latency_s,
             attempts=answered.attempts,
+            mean_logprob=_mean_logprob(choice) if request.logprobs and choice else None,
         )
 
     async def aclose(self) -> None:
@@ -133,6 +138,8 @@ class OpenAIChat:
                 body["response_format"] = {"type": "json_schema", "json_schema": wanted}
         if self._send_thinking:
             body["extra_body"] = {"chat_template_kwargs": {"enable_thinking": self._thinking}}
+        if request.logprobs and self._send_logprobs:
+            body["logprobs"] = True
         user = {"role": "user", "content": request.user}
         body["messages"] = [{"role": "system", "content": system}, user] if system else [user]
         return body
@@ -146,6 +153,14 @@ class OpenAIChat:
                 LOGGER.warning("%s knows no thinking switch; leaving it out", self._model)
             self._send_thinking = False
             return True
+        if "logprobs" in body and _ABOUT_LOGPROBS.search(exc.message):
+            if self._send_logprobs:
+                LOGGER.warning("%s gives no log-probabilities; no longer asking for them", self._model)
+            self._send_logprobs = False
+            return True
+        return self._learned_about_schemas(exc, body)
+
+    def _learned_about_schemas(self, exc: openai.APIStatusError, body: dict[str, Any]) -> bool:
         if "response_format" in body and self._schemas != "json_schema" and _about_schema(exc):
             # Once a schema was accepted, a refusal is about this schema: one failed row, not a fallback.
             if self._schema_accepted:
@@ -165,6 +180,11 @@ class OpenAIChat:
         return RequestRefused(
             f"the server refuses the JSON schema ({remedy}): {error.message}", STRUCTURED_OUTPUT_REFUSED
         )
+
+
+def _mean_logprob(choice: Choice) -> float | None:
+    tokens = choice.logprobs.content if choice.logprobs else None
+    return sum(token.logprob for token in tokens) / len(tokens) if tokens else None
 
 
 def service_error(exc: openai.APIError) -> ServiceError:

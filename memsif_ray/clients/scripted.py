@@ -26,11 +26,21 @@ _COUNTER = EstimatingCounter()
 class ScriptedChat:
     """Implements `ChatModel` with a function; keeps every request in `requests`, in calling order."""
 
-    def __init__(self, script: Script | None = None, *, model: str = "scripted") -> None:
-        """Speak by `script`; None is [`reasonable`][memsif_ray.clients.scripted.reasonable]."""
+    def __init__(
+        self,
+        script: Script | None = None,
+        *,
+        model: str = "scripted",
+        logprob: Callable[[ChatRequest], float | None] | None = None,
+    ) -> None:
+        """Speak by `script`; None is [`reasonable`][memsif_ray.clients.scripted.reasonable].
+
+        `logprob` gives the mean log-probability of replies for which it is asked; None knows none.
+        """
         self.requests: list[ChatRequest] = []
         self._script = script or reasonable
         self._model = model
+        self._logprob = logprob
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """Answer by the script; token numbers are estimates."""
@@ -44,6 +54,7 @@ class ScriptedChat:
             model=self._model,
             prompt_tokens=_COUNTER.count(request.system) + _COUNTER.count(request.user),
             completion_tokens=_COUNTER.count(said or ""),
+            mean_logprob=self._logprob(request) if self._logprob and request.logprobs else None,
         )
 
 

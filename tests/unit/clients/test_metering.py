@@ -147,6 +147,26 @@ def test_the_key_changes_with_all_that_decides_a_reply():
     assert call_key(base, "m") == call_key(asking(), "m")
 
 
+def test_a_wish_for_log_probabilities_makes_a_new_key_and_changes_no_other():
+    assert call_key(asking(logprobs=True), "m") != call_key(asking(), "m")
+    # As written by earlier versions: ledgers of finished runs must still replay.
+    assert call_key(asking(), "m").startswith("f293e123c04d4972")
+
+
+async def test_a_replayed_reply_keeps_its_log_probability(tmp_path):
+    model = ScriptedChat(lambda request: "Ghent", logprob=lambda request: -0.1 / 3)
+    for _ in range(2):
+        with Ledger(tmp_path / "calls") as ledger:
+            reply = await MeteredChat(model, ledger, model_name="m").complete(asking(logprobs=True))
+            assert reply.mean_logprob == ledger.rows()[0].mean_logprob == -0.1 / 3
+    assert len(model.requests) == 1
+
+
+async def test_nobody_is_told_a_log_probability_unasked():
+    reply = await ScriptedChat(lambda request: "Ghent", logprob=lambda request: -1.0).complete(asking())
+    assert reply.mean_logprob is None
+
+
 def test_odd_unicode_has_a_key():
     assert call_key(asking("\ud800 茶"), "m") != call_key(asking("茶"), "m")
 

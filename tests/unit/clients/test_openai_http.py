@@ -82,6 +82,57 @@ async def test_null_content_stays_null_and_reasoning_is_never_mined():
     assert (reply.content, reply.finish_reason) == (None, "length")
 
 
+# Log-probabilities
+
+COMPLETION = {
+    "id": "c",
+    "object": "chat.completion",
+    "created": 0,
+    "model": "m",
+    "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "in Ghent"}, "finish_reason": "stop"}
+    ],
+}
+
+
+def said_with(logprobs):
+    choice = COMPLETION["choices"][0] | {"logprobs": logprobs}
+    return Fault(raw=json.dumps(COMPLETION | {"choices": [choice]}))
+
+
+async def test_log_probabilities_are_asked_for_only_when_wanted_and_averaged():
+    tokens = [
+        {"token": "in", "logprob": -0.5, "bytes": None, "top_logprobs": []},
+        {"token": " Ghent", "logprob": -0.25, "bytes": None, "top_logprobs": []},
+    ]
+    given = said_with({"content": tokens, "refusal": None})
+    with scripted_server(faults=in_order(given, given)) as server:
+        async with client(server) as chat:
+            wanted, unasked = await chat.complete(asking(logprobs=True)), await chat.complete(asking())
+    assert (wanted.mean_logprob, unasked.mean_logprob) == (-0.375, None)
+    assert server.bodies[0]["logprobs"] is True and "logprobs" not in server.bodies[1]
+
+
+@pytest.mark.parametrize("logprobs", [None, {"content": None}, {"content": []}])
+async def test_a_server_that_gives_no_log_probabilities_is_none(logprobs):
+    with scripted_server(faults=in_order(said_with(logprobs))) as server:
+        async with client(server) as chat:
+            reply = await chat.complete(asking(logprobs=True))
+    assert (reply.content, reply.mean_logprob) == ("in Ghent", None)
+
+
+async def test_a_server_that_refuses_log_probabilities_is_not_asked_again():
+    refusal = Fault(400, message="logprobs is not supported by this model")
+    refuses = lambda arrival, body: refusal if "logprobs" in body else None  # noqa: E731
+    with scripted_server(lambda request: "Ghent", faults=refuses) as server:
+        async with client(server) as chat:
+            replies = [await chat.complete(asking(logprobs=True)) for _ in range(2)]
+    assert [(reply.content, reply.mean_logprob, reply.attempts) for reply in replies] == [
+        ("Ghent", None, 1)
+    ] * 2
+    assert ["logprobs" in body for body in server.bodies] == [True, False, False]
+
+
 # Structured output
 
 
