@@ -41,8 +41,8 @@ def merge(
     inputs = [folder.inputs(entry.conversation_id) for entry in listed]
     outputs = [unit.folder(folder) for unit in units]
     tables: dict[str, Iterable[pa.Table]] = {
-        **{name: _parts(inputs, name) for name in _OF_INPUTS},
-        **{name: _parts(outputs, name) for name in _OF_UNITS},
+        **{name: parts_of(inputs, name) for name in _OF_INPUTS},
+        **{name: parts_of(outputs, name) for name in _OF_UNITS},
         "calls": _calls(folder, units),
         "units": [encode(sorted(records, key=lambda record: _order(record.unit)), UNITS)],
     }
@@ -53,11 +53,12 @@ def _order(unit: Unit) -> tuple[str, str, int]:
     return unit.method, unit.conversation_id, -1 if unit.run is None else unit.run
 
 
-def _parts(folders: Sequence[SealedFolder], name: str) -> Iterator[pa.Table]:
+def parts_of(folders: Sequence[SealedFolder], name: str) -> Iterator[pa.Table]:
+    """One table of every folder that has it."""
     return (folder.read(name) for folder in folders if name in folder.names())
 
 
 def _calls(folder: RunFolder, units: Sequence[Unit]) -> Iterator[pa.Table]:
     for unit in units:
-        with Ledger(folder.ledger(unit.method, unit.conversation_id, unit.run)) as ledger:
+        with Ledger(unit.ledger(folder)) as ledger:
             yield encode(ledger.rows(), TABLES["calls"])

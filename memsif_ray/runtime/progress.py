@@ -13,7 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 Counts = Mapping[str, int]
 
-_STEPS = {"built": "memories built", "asked": "questions asked", "graded": "answers graded"}
+_STEPS = {
+    "built": "memories built",
+    "asked": "questions asked",
+    "graded": "answers graded",
+    "tasks": "tasks done",
+}
 _POLL_S = 0.5
 _LINE_EVERY_S = 15.0
 

@@ -15,26 +15,43 @@ from memsif_ray.storage.runs import RunFolder
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerSpec:
-    """Everything a worker needs to know.
+class ToolSpec:
+    """How a process gets its models.
 
     Attributes:
         config: With every endpoint's address filled in.
-        folder: The run's folder, on storage that every node sees.
         board: Name of the actor that counts. (A handle here would make restarts fail: Ray keeps handles
             given to a constructor in the object store.)
         vectors: Folder of the embedding cache on each machine's own disk.
     """
 
     config: RunConfig
-    folder: RunFolder
     board: str
     vectors: Path
 
-    def worker(self) -> Worker:
-        """A worker with tools of its own, for this process."""
-        return Worker(self.config, self.folder, make_toolbox=self._toolbox)
-
-    def _toolbox(self) -> Toolbox:
+    def toolbox(self) -> Toolbox:
+        """Connections for this process."""
         tally = Tally(ray.get_actor(self.board).add.remote)
         return Toolbox(self.config, tally, vectors=self.vectors)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSpec:
+    """Everything a benchmark's worker needs to know.
+
+    Attributes:
+        tools: How it gets its models.
+        folder: The run's folder, on storage that every node sees.
+    """
+
+    tools: ToolSpec
+    folder: RunFolder
+
+    @property
+    def config(self) -> RunConfig:
+        """The run's, with every endpoint's address filled in."""
+        return self.tools.config
+
+    def worker(self) -> Worker:
+        """A worker with tools of its own, for this process."""
+        return Worker(self.config, self.folder, make_toolbox=self.tools.toolbox)

@@ -17,14 +17,12 @@ from memsif_ray.config import RunConfig
 from memsif_ray.methods.base import Tools
 from memsif_ray.ports import ChatModel
 from memsif_ray.runtime.progress import Tally
-from memsif_ray.runtime.units import Unit
-from memsif_ray.storage.runs import RunFolder
-from memsif_ray.types import ChatReply, ChatRequest
+from memsif_ray.types import CallScope, ChatReply, ChatRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What one unit works with. `judge` is None when answers are not to be graded."""
+    """What one piece of work is done with. `judge` is None when answers are not to be graded."""
 
     tools: Tools
     judge: ChatModel | None
@@ -50,21 +48,21 @@ class Toolbox:
         self._tokens = ServedTokenCounter(config.model)
 
     @contextmanager
-    def opened(self, unit: Unit, folder: RunFolder) -> Iterator[Bench]:
-        """A unit's own tools, whose every call goes through its ledger."""
+    def opened(self, journal: Path, scope: CallScope) -> Iterator[Bench]:
+        """The tools of one piece of work, whose every call goes through the ledger at `journal`."""
         config = self._config
-        with Ledger(folder.ledger(unit.method, unit.conversation_id, unit.run)) as ledger:
+        with Ledger(journal) as ledger:
             judge = config.judge or config.model
             yield Bench(
                 Tools(
                     chat=MeteredChat(self._chat, ledger, model_name=config.model.model),
                     # Metered before the cache: each method is charged for the texts it wants embedded,
                     # whichever method happened to fill the cache.
-                    embedder=MeteredEmbedder(self._embedder, ledger, scope=unit.scope),
+                    embedder=MeteredEmbedder(self._embedder, ledger, scope=scope),
                     entities=self._entities,
                     tokens=self._tokens,
-                    seed=config.seed + (unit.run or 0),
-                    scope=unit.scope,
+                    seed=config.seed + scope.run,
+                    scope=scope,
                 ),
                 MeteredChat(self._judge, ledger, model_name=judge.model) if config.grade else None,
             )

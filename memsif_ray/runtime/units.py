@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -46,6 +47,10 @@ class Unit:
         if self.run is None:
             return run_folder.memory(self.method, self.conversation_id)
         return run_folder.answers(self.method, self.conversation_id, self.run)
+
+    def ledger(self, run_folder: RunFolder) -> Path:
+        """Where its calls are written down."""
+        return run_folder.ledger(self.method, self.conversation_id, self.run)
 
 
 @dataclass(frozen=True, slots=True)

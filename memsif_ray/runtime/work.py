@@ -73,7 +73,7 @@ class Worker:
         started = time.perf_counter()
         try:
             inputs = await asyncio.to_thread(read_inputs, self._folder, unit.conversation_id)
-            with self._toolbox.opened(unit, self._folder) as bench:
+            with self._toolbox.opened(unit.ledger(self._folder), unit.scope) as bench:
                 method = make_method(unit.method, self._config, bench.tools)
                 await method.ingest(inputs.conversation)
                 self._toolbox.tally.add(built=1)
@@ -88,7 +88,7 @@ class Worker:
     async def _ask(self, unit: Unit) -> UnitRecord:
         started = time.perf_counter()
         inputs = await asyncio.to_thread(read_inputs, self._folder, unit.conversation_id)
-        with self._toolbox.opened(unit, self._folder) as bench:
+        with self._toolbox.opened(unit.ledger(self._folder), unit.scope) as bench:
             try:
                 session = await self._session(unit, inputs, bench)
                 outcome = session.outcome()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from memsif_ray.errors import ConfigError
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -54,3 +58,19 @@ def sha256(path: Path) -> str:
     """Digest of a file's bytes."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Keep every other process from working in `folder`; the system lets go when this one dies.
+
+    Raises:
+        ConfigError: When another process works there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            raise ConfigError(f"another process is working in {folder}") from exc
+        yield

@@ -17,11 +17,8 @@ folder or one that does not count.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +27,6 @@ import yaml
 
 from memsif_ray import prompts
 from memsif_ray.config import RunConfig, fingerprint
-from memsif_ray.errors import ConfigError
 from memsif_ray.storage.files import write_text
 from memsif_ray.storage.sealed import SealedFolder
 
@@ -82,21 +78,6 @@ class RunFolder:
     def tables(self) -> SealedFolder:
         """All units together; sealed by the manifest."""
         return SealedFolder(self.path / "tables", self.path / "manifest.json")
-
-    @contextmanager
-    def claimed(self) -> Iterator[None]:
-        """Keep every other process from running here; the system lets go when this one dies.
-
-        Raises:
-            ConfigError: When another process runs here.
-        """
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as exc:
-                raise ConfigError(f"another process is working in {self.path}") from exc
-            yield
 
 
 def run_folder(config: RunConfig, data_sha256: str) -> RunFolder:

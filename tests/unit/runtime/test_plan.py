@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memsif_ray.config import DataConfig, RunConfig, load_run_config
 from memsif_ray.errors import ConfigError, ReplyInvalid
 from memsif_ray.runtime.shards import assign
-from memsif_ray.runtime.spec import WorkerSpec
+from memsif_ray.runtime.spec import ToolSpec, WorkerSpec
 from memsif_ray.runtime.units import FAILED, INCOMPLETE, Plan, Unit, last_record, reason_of, seal
 from memsif_ray.storage.inputs import Listed
 from memsif_ray.storage.runs import RunFolder
@@ -53,7 +53,7 @@ def test_conversations_are_spread_evenly_and_always_alike(weights, shards):
 
 
 def test_what_workers_are_built_from_is_small_and_can_be_pickled(tmp_path):
-    spec = WorkerSpec(CONFIG, RunFolder(tmp_path), "board", tmp_path)
+    spec = WorkerSpec(ToolSpec(CONFIG, "board", tmp_path), RunFolder(tmp_path))
     assert len(pickle.dumps(spec)) < 10_000
     assert pickle.loads(pickle.dumps(spec)) == spec
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from memsif_ray.config import DataConfig, ExecutionConfig, RunConfig
 from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.schemas import DECISIONS
+from memsif_ray.storage.files import claimed
 from memsif_ray.storage.runs import RunFolder, run_folder, safe_name
 from memsif_ray.storage.tables import encode
 from memsif_ray.types import Decision
@@ -108,7 +109,7 @@ def test_a_table_changed_in_place_is_found_on_reading(sealed):
 
 def test_one_process_at_a_time(tmp_path):
     folder = RunFolder(tmp_path / "run")
-    with folder.claimed(), pytest.raises(ConfigError, match="another process"), folder.claimed():
+    with claimed(folder.path), pytest.raises(ConfigError, match="another process"), claimed(folder.path):
         pass
-    with folder.claimed():
+    with claimed(folder.path):
         pass
