@@ -44,6 +44,9 @@ class SegmentConfig(Strict):
     tau_merge: float | None = Field(None, description="φ at or above it appends (paper: 0.60)")
     decide: Decider = "auto"
     lookahead: int = Field(2, ge=0, description="Following messages shown to a boundary judge; 0 = streaming")
+    unit: Literal["topic", "message"] = Field(
+        "topic", description="message = every message is a unit of its own (the ablation w/o TS)"
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> SegmentConfig:
@@ -55,6 +58,7 @@ class SegmentConfig(Strict):
 class TrajectoryConfig(Strict):
     """Event Trajectories."""
 
+    enabled: bool = Field(True, description="False leaves Topical Segments alone (the ablation w/o ET)")
     top_k: int = Field(3, ge=1)
     decide: Decider = "auto"
     tau_join: float | None = Field(
@@ -97,9 +101,10 @@ class RetrievalConfig(Strict):
         description="structural fuses dense, lexical and structural signals; dense is the paper's",
     )
     sufficiency: Decider = "auto"
-    evidence: Literal["auto", "distil", "extract"] = Field(
+    evidence: Literal["auto", "distil", "extract", "none"] = Field(
         "auto",
-        description="distil = an LLM writes statements (paper); extract = near-verbatim, dated, no LLM",
+        description="distil = an LLM writes statements (paper); extract = near-verbatim, dated, no LLM; "
+        "none = facts alone (the ablation w/o AF)",
     )
     context_tokens: int = Field(1024, ge=1, description="Token budget of an answer context")
     # LoCoMo 26 and 44, 0.5B model: token-F1 0.34 from 1,024 tokens of ranked messages, 0.39 from 512.
@@ -182,6 +187,15 @@ class RunConfig(Strict):
     model: ModelConfig = ModelConfig()
     judge: ModelConfig | None = Field(None, description="None = the same endpoint as `model`")
     grade: bool = Field(True, description="False skips the LLM judge; F1 and evidence recall remain")
+    state: Literal["online", "cold"] = Field(
+        "online",
+        description="online = what a question teaches helps later ones (paper); cold = each question meets "
+        "the memory as it was built",
+    )
+    order: Literal["fixed", "per-run"] = Field(
+        "fixed",
+        description="Of the questions of a conversation: the same in every run (paper), or every run its own",
+    )
     embedder: EmbedderConfig = EmbedderConfig()
     entities: Literal["auto", "spacy", "rules"] = "auto"
     memory: MemoryConfig = MemoryConfig()
@@ -195,14 +209,30 @@ class RunConfig(Strict):
     def identity(self) -> dict[str, Any]:
         """The part that decides results, as plain data.
 
-        Where an endpoint is reached is not part of it: a server that moves is still the same model.
+        Where an endpoint is reached is not part of it: a server that moves is still the same model. Nor are
+        settings that came later, while they have their default: what ran before them meant the same.
         """
         plain: dict[str, Any] = self.model_dump(mode="json", exclude={"execution"})
+        for dotted in _LATER:
+            _drop_default(plain, _PLAIN_DEFAULTS, dotted)
         for name in ("model", "judge", "embedder"):
             for how in ("base_url", "api_key_env", "max_in_flight", "deadline_s"):
                 if plain[name]:
                     plain[name].pop(how, None)
         return plain
+
+
+_LATER = ("state", "order", "memory.segments.unit", "memory.trajectories.enabled")
+"""Settings that runs were fingerprinted without before they existed."""
+_PLAIN_DEFAULTS: dict[str, Any] = RunConfig().model_dump(mode="json")
+
+
+def _drop_default(plain: dict[str, Any], defaults: dict[str, Any], dotted: str) -> None:
+    *parents, last = dotted.split(".")
+    for parent in parents:
+        plain, defaults = plain[parent], defaults[parent]
+    if plain[last] == defaults[last]:
+        del plain[last]
 
 
 def fingerprint(*parts: Any) -> str:

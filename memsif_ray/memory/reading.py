@@ -71,10 +71,11 @@ class MemoryReader:
             ServiceError: When a model endpoint failed.
         """
         facts = self.retrieve_facts(query)
+        if self._config.evidence == "none":
+            return Context(self._facts_alone(facts))
         decision = await self._sufficiency(query.question, [fact_line(f) for f, _ in facts])
         if decision.outcome == "sufficient":
-            items = self._fit([fact_item(f, s) for f, s in facts], _text, self._config.context_tokens)
-            return Context(tuple(items), decisions=(decision,))
+            return Context(self._facts_alone(facts), decisions=(decision,))
         ranked = index.rank(query.question.text, query.vector)
         evidence, made = await self._evidence(query.question, ranked)
         items = self._compose(evidence, facts, self._budget)
@@ -90,6 +91,9 @@ class MemoryReader:
         k, replaced = self._config.facts_top_k, _looks_back(query.question)
         found = [hit for book in self._books for hit in book.search(query.vector, k, replaced=replaced)]
         return sorted(found, key=lambda hit: -hit[1])[:k]
+
+    def _facts_alone(self, facts: Sequence[tuple[Fact, float]]) -> tuple[ContextItem, ...]:
+        return tuple(self._fit([fact_item(f, s) for f, s in facts], _text, self._config.context_tokens))
 
     async def _sufficiency(self, question: Question, lines: Sequence[str]) -> Decision:
         if not self._tools.capabilities.uses_llm("sufficiency", self._config.sufficiency):

@@ -69,11 +69,21 @@ class Segmenter:
         tau_split: φ at or below it opens a segment.
         tau_merge: φ at or above it appends.
         judge: Asked when φ lies between the two.
+        per_message: Never append, so that every message is a segment (the ablation w/o TS).
     """
 
-    def __init__(self, phi: Phi, *, tau_split: float, tau_merge: float, judge: BoundaryJudge) -> None:
+    def __init__(
+        self,
+        phi: Phi,
+        *,
+        tau_split: float,
+        tau_merge: float,
+        judge: BoundaryJudge,
+        per_message: bool = False,
+    ) -> None:
         """Start with no segment."""
         self._phi, self._split, self._merge, self._judge = phi, tau_split, tau_merge, judge
+        self._per_message = per_message
         self._open: _Open | None = None
         self.segments: list[Segment] = []
         self.pools: list[Pool] = []
@@ -108,6 +118,8 @@ class Segmenter:
         assert item.vector is not None  # a blank message never gets here
         if current.pool.count == 0:
             return True  # only blank messages so far: there is no topic to leave
+        if self._per_message:
+            return False
         phi = self._phi.score(current.pool.cosine(item.vector), jaccard(current.pool.entities, item.entities))
         if phi >= self._merge or phi <= self._split:
             return self._record(item, BoundaryRuling(phi >= self._merge, "threshold"), phi)

@@ -50,6 +50,7 @@ class MemoryWriter:
         self._segments_by_id: dict[str, Segment] = {}
         self._decisions: list[Decision] = []
         self._pushed = 0  # encoded messages that are in segments
+        self._threaded = 0  # segments that are in trajectories
         self._extracted = 0  # segments whose facts are written
         self._config, self._tools, self._subjects = config, tools, subjects
         self.encoder = Encoder(tools.embedder, tools.entities, speakers)
@@ -63,6 +64,7 @@ class MemoryWriter:
                 use_llm=tools.capabilities.uses_llm("boundary", config.segments.decide),
                 midpoint=(thresholds.tau_split + thresholds.tau_merge) / 2,
             ),
+            per_message=config.segments.unit == "message",
         )
         self.trajectories = TrajectoryBuilder(
             phi,
@@ -146,13 +148,16 @@ class MemoryWriter:
         made = [[d for d in tables["decisions"] if d.kind == kind] for kind in ("boundary", "trajectory")]
         self._decisions = [d for d in tables["decisions"] if d.kind not in ("boundary", "trajectory")]
         thread_of = {s: t.trajectory_id for t in tables["trajectories"] for s in t.segment_ids}
-        threads = [thread_of[s.segment_id] for s in segments]
-        names = [s.segment_id for s in segments]
+        assigned = [
+            (s.segment_id, thread_of[s.segment_id], pool)
+            for s, pool in zip(segments, pools, strict=True)
+            if s.segment_id in thread_of
+        ]
         self.segmenter.restore(segments, pools, made[0])
-        self.trajectories.restore(list(zip(names, threads, pools, strict=True)), made[1])
-        self._pushed, self._extracted = len(self.encoded), len(segments)
+        self.trajectories.restore(assigned, made[1])
+        self._pushed, self._threaded, self._extracted = len(self.encoded), len(segments), len(segments)
         for segment in segments:
-            self._adopt(segment, thread_of[segment.segment_id])
+            self._adopt(segment, thread_of.get(segment.segment_id))
 
     def _adopt(self, segment: Segment, trajectory_id: str | None) -> None:
         self._segments_by_id[segment.segment_id] = segment
@@ -170,10 +175,12 @@ class MemoryWriter:
     async def _digest(self) -> None:
         """Trajectories in order; then extraction of all segments at once; then consolidation in order."""
         segments = self.segmenter.segments
-        for index in range(len(self.thread_of), len(segments)):
+        for index in range(self._threaded, len(segments)):
             self._adopt(segments[index], None)
-            thread = await self.trajectories.assign(segments[index], self.segmenter.pools[index])
-            self._adopt(segments[index], thread)
+            if self._config.trajectories.enabled:
+                thread = await self.trajectories.assign(segments[index], self.segmenter.pools[index])
+                self._adopt(segments[index], thread)
+            self._threaded += 1
         if not self._config.core.enabled:
             return
         pending = segments[self._extracted :]

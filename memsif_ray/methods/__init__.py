@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from memsif_ray.config import RunConfig
+from memsif_ray.methods.abstain import Abstain
 from memsif_ray.methods.base import MemoryMethod, Tables, Tools
 from memsif_ray.methods.full_context import FullContext
 from memsif_ray.methods.groups import GROUPS, expand
-from memsif_ray.methods.memsif import MemSIF
+from memsif_ray.methods.memsif import ABLATIONS, MemSIF
 from memsif_ray.methods.naive_rag import NaiveRag
+from memsif_ray.methods.oracle import Oracle
 
 __all__ = ["GROUPS", "METHODS", "MemoryMethod", "Tables", "Tools", "expand", "make_method"]
 
 METHODS: dict[str, Callable[[RunConfig, Tools], MemoryMethod]] = {
     MemSIF.name: MemSIF,
+    **{f"memsif:{ablation}": partial(MemSIF, ablation=ablation) for ablation in ABLATIONS},
+    # Controls.
+    "bm25": partial(NaiveRag, ranking="bm25"),
+    "hybrid": partial(NaiveRag, ranking="hybrid"),
+    "full-context:head": partial(FullContext, keep="head"),
+    "full-context:whole": partial(FullContext, keep="whole"),
+    Oracle.name: Oracle,
+    Abstain.name: Abstain,
     # The ten baselines, each with its variants.
     FullContext.name: FullContext,
     NaiveRag.name: NaiveRag,
+    "naive-rag:neighbours": partial(NaiveRag, neighbours=1),
 }
 
 

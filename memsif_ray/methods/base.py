@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from pydantic import ValidationError
 
@@ -12,7 +12,15 @@ from memsif_ray.errors import ConfigError
 from memsif_ray.memory.tools import Capabilities, Tools
 from memsif_ray.types import Context, Conversation, Question
 
-__all__ = ["Capabilities", "MemoryMethod", "Tables", "Tools", "settings_of"]
+__all__ = [
+    "AnswersItself",
+    "Capabilities",
+    "MemoryMethod",
+    "SeesEvidence",
+    "Tables",
+    "Tools",
+    "settings_of",
+]
 
 Settings = TypeVar("Settings", bound=Strict)
 
@@ -47,6 +55,24 @@ class MemoryMethod(Protocol):
 
     async def learn(self, question: Question, context: Context) -> None:
         """Called once after the answer exists, in question order; sees neither answer nor grade."""
+        ...
+
+
+@runtime_checkable
+class SeesEvidence(Protocol):
+    """A control that is told where the answers are. No other method ever sees anything gold."""
+
+    def see_evidence(self, evidence: Mapping[str, Sequence[str]]) -> None:
+        """Learn the gold message ids by question id; called once, before the first question."""
+        ...
+
+
+@runtime_checkable
+class AnswersItself(Protocol):
+    """A control that needs no model to answer. Every other method is answered for by the shared prompt."""
+
+    async def answer(self, question: Question, context: Context) -> str:
+        """The answer to one question."""
         ...
 
 

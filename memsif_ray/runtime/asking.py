@@ -10,7 +10,7 @@ from memsif_ray.config import RunConfig
 from memsif_ray.errors import MemsifError, ReplyInvalid, ServiceBusy
 from memsif_ray.evaluation.protocol import question_order
 from memsif_ray.methods.answering import answer_from
-from memsif_ray.methods.base import MemoryMethod, Tools
+from memsif_ray.methods.base import AnswersItself, MemoryMethod, Tools
 from memsif_ray.runtime.units import ROW_ERRORS, reason_of
 from memsif_ray.types import Answer, Context, Question
 
@@ -42,11 +42,14 @@ async def ask_in_order(
 ) -> AsyncIterator[Asked]:
     """Ask the questions of one conversation strictly one after the other; yields each with its outcome.
 
+    Every run has the same order unless `config.order` says otherwise; runs have different `tools.seed`.
+
     A question that fails is an outcome too, and teaches nothing. When the service seems to be gone, the
     remaining questions are outcomes that say so.
     """
     busy: list[Asked] = []
-    for order, question in enumerate(question_order(questions, config.seed)):
+    seed = tools.seed if config.order == "per-run" else config.seed
+    for order, question in enumerate(question_order(questions, seed)):
         if len(busy) >= GIVE_UP_AFTER:
             yield not_asked(question, order, busy[-1].answer.error, failure=busy[-1].failure)
             continue
@@ -68,16 +71,25 @@ async def _ask(
     asked = Asked(question, order, Context(()), Answer(question.question_id, None))
     try:
         asked = replace(asked, context=await method.context(question))
-        answer = await answer_from(
-            asked.context,
-            question,
-            tools=tools,
-            max_tokens=config.answer_max_tokens,
-            temperature=config.answer_temperature,
-        )
+        answer = await _answer(method, question, asked.context, tools=tools, config=config)
         asked = replace(asked, answer=answer, seconds=time.perf_counter() - started)
-        await method.learn(question, asked.context)
+        if config.state == "online":  # else every question meets the memory as it was built
+            await method.learn(question, asked.context)
     except ROW_ERRORS as exc:
         failure = None if isinstance(exc, ReplyInvalid) else exc
         return replace(asked, answer=replace(asked.answer, error=reason_of(exc)), failure=failure)
     return asked
+
+
+async def _answer(
+    method: MemoryMethod, question: Question, context: Context, *, tools: Tools, config: RunConfig
+) -> Answer:
+    if isinstance(method, AnswersItself):
+        return Answer(question.question_id, await method.answer(question, context))
+    return await answer_from(
+        context,
+        question,
+        tools=tools,
+        max_tokens=config.answer_max_tokens,
+        temperature=config.answer_temperature,
+    )
