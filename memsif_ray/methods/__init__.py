@@ -10,6 +10,8 @@ from memsif_ray.methods.abstain import Abstain
 from memsif_ray.methods.base import MemoryMethod, Tables, Tools
 from memsif_ray.methods.full_context import FullContext
 from memsif_ray.methods.groups import GROUPS, expand
+from memsif_ray.methods.mem0 import Mem0
+from memsif_ray.methods.mem0_additive import Mem0Additive
 from memsif_ray.methods.memsif import ABLATIONS, MemSIF
 from memsif_ray.methods.naive_rag import NaiveRag
 from memsif_ray.methods.oracle import Oracle
@@ -30,6 +32,8 @@ METHODS: dict[str, Callable[[RunConfig, Tools], MemoryMethod]] = {
     FullContext.name: FullContext,
     NaiveRag.name: NaiveRag,
     "naive-rag:neighbours": partial(NaiveRag, neighbours=1),
+    Mem0.name: Mem0,
+    Mem0Additive.name: Mem0Additive,
 }
 
 
