@@ -67,7 +67,9 @@ def about(name: str, maker: Callable[..., Any]) -> About:
         variants.get(name, _first_paragraph(text)),
         " ".join(sections.get("paper", ())),
         " ".join(sections.get("official code", ())),
-        tuple(item for item in _items(sections.get("deviations", ())) if item.casefold().strip(".") != "none"),
+        tuple(
+            item for item in _items(sections.get("deviations", ())) if item.casefold().strip(".") != "none"
+        ),
     )
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 from memsif_ray.config import RunConfig
 from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.methods import make_method
-from memsif_ray.methods.base import MemoryMethod
+from memsif_ray.methods.base import MemoryMethod, SeesEvidence
 from memsif_ray.runtime.asking import Asked, ask_in_order, not_asked
 from memsif_ray.runtime.grading import Graded, graded
 from memsif_ray.runtime.rows import Session
@@ -34,6 +35,21 @@ from memsif_ray.runtime.units import (
 from memsif_ray.storage.inputs import Inputs, read_inputs
 from memsif_ray.storage.memories import added, encode_memory, read_memory
 from memsif_ray.storage.runs import RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class _Blamed:
+    """Says with an error on its way out whose work it ended: a bug stops the run, wherever it ran."""
+
+    unit: Unit
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            unit = self.unit
+            error.add_note(f"in the {unit.stage} unit of {unit.method} on {unit.conversation_id}")
 
 
 class Worker:
@@ -61,7 +77,8 @@ class Worker:
         Only a wrong configuration, which is nothing to write down, is just returned, as `stopped`.
         """
         try:
-            return await (self._build(unit) if unit.run is None else self._ask(unit))
+            with _Blamed(unit):
+                return await (self._build(unit) if unit.run is None else self._ask(unit))
         except ConfigError as exc:
             return record(unit, status=STOPPED, reason=str(exc))
 
@@ -109,6 +126,8 @@ class Worker:
         before = await asyncio.to_thread(read_memory, build.folder(self._folder))
         method = make_method(unit.method, self._config, bench.tools)
         await method.load(inputs.conversation, before)
+        if isinstance(method, SeesEvidence):
+            method.see_evidence({name: gold.evidence for name, gold in inputs.gold.items()})
         asked, grades = await self._ask_and_grade(method, unit, inputs, bench)
         return Session(asked, grades, added(before, method.dump()))
 
