@@ -134,8 +134,13 @@ def _percentiles(
     return Interval(n, point, float(low), float(high), flag, skipped)
 
 
-def wilson(successes: int, n: int, *, level: float = 0.95) -> tuple[float, float] | None:
+def wilson(successes: float, n: int, *, level: float = 0.95) -> tuple[float, float] | None:
     """Wilson score interval of a proportion, sensible at 0/n and n/n too; None when n is 0.
+
+    Args:
+        successes: Of the n trials; a trial that is a mean of runs may count in part.
+        n: Number of trials.
+        level: Coverage of the interval.
 
     Raises:
         ValueError: Unless 0 <= successes <= n.

@@ -10,7 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from analysis.tables import CATEGORIES, TOTAL, Summary
+from analysis.questions import CATEGORIES
+from analysis.scores import TOTAL
+from analysis.tables import Summary
 from memsif_ray.types import Category
 
 Scores = dict[tuple[str, str], dict[str, Any]]

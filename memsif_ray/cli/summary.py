@@ -6,7 +6,8 @@ from rich.console import Group
 from rich.text import Text
 
 from analysis.rendering import render_text
-from analysis.tables import TOTAL, Summary, read_summary
+from analysis.scores import TOTAL
+from analysis.tables import Summary, read_summary
 from memsif_ray.storage.runs import RunFolder
 
 

@@ -26,7 +26,7 @@ def _answer(method: str, question: str, run: int = 0, **changes) -> dict:
         "conversation_id": question[0],
         "question_id": question,
         "question_index": int(question[1]),
-        "order": 0,
+        "order": int(question[1]),
         "category": CATEGORY[question],
         "question": "?",
         "answer": "something",
@@ -90,8 +90,8 @@ RUN = {
         ANSWERS,
         [
             *[_answer("memsif", q, run) for q in CATEGORY for run in (0, 1)],
-            *[_answer("naive-rag", q) for q in ("a1", "a2", "a3")],
-            _answer("naive-rag", "b1", answer=None, error="ServiceBusy: time-out"),
+            *[_answer("naive-rag", q, seconds=s) for q, s in (("a1", 0.2), ("a2", 0.5), ("a3", 0.8))],
+            _answer("naive-rag", "b1", answer=None, error="ServiceBusy: time-out", seconds=9.0),
         ],
     ),
     "verdicts": (
@@ -109,19 +109,21 @@ RUN = {
             _verdict("naive-rag", "a1", "wrong"),
             _verdict("naive-rag", "a2", "right"),
             _verdict("naive-rag", "a3", "wrong"),
-            _verdict("naive-rag", "b1", "wrong", f1=0.0),
+            _verdict("naive-rag", "b1", None, f1=0.0),  # failed, so nobody asked a judge: wrong
         ],
     ),
     "calls": (
         CALLS,
         [
             _call("memsif", "boundary", (300, 20), 2.0),
-            _call("memsif", "answer", (70, 10), 1.0),
-            _call("memsif", "judge", (800, 8), 4.0),
+            _call("memsif", "sufficiency", (12, 4), 0.8, question_id="a1"),
+            _call("memsif", "answer", (70, 10), 1.0, question_id="a1"),
+            _call("memsif", "judge", (800, 8), 4.0, question_id="a1"),
             _call("memsif", "embed", (None, None), 3.0, texts=16),
-            _call("naive-rag", "answer", (40, 4), 0.4),
-            _call("naive-rag", "answer", (None, None), 0.4),
-            _call("naive-rag", "answer", (None, None), 9.2, outcome="error:ServiceBusy"),
+            _call("naive-rag", "answer", (40, 4), 0.4, question_id="a1"),
+            _call("naive-rag", "answer", (None, None), 0.4, question_id="a2"),
+            _call("naive-rag", "answer", (None, None), 9.2, question_id="b1", outcome="error:ServiceBusy"),
+            _call("naive-rag", "embed", (32, None), 1.0, texts=4),
             _call("", "probe", (9, 9), 9.0),
         ],
     ),
@@ -154,55 +156,85 @@ def test_scores_average_runs_per_question_and_keep_the_unscored_apart(run):
 
 
 def test_costs_leave_judge_and_embedding_apart(run):
-    assert read_summary(run).costs.to_dicts() == [
-        {
-            "method": "memsif",
-            "questions": 8,
-            "tokens": 50.0,
-            "model_s": 0.375,
-            "wall_s": 0.5,
-            "judge_tokens": 101.0,
-            "judge_s": 0.5,
-            "embedded_texts": 2.0,
-            "embed_s": 0.375,
-            "unmetered": 0,
-        },
-        {
-            "method": "naive-rag",
-            "questions": 4,
-            "tokens": 11.0,
-            "model_s": 2.5,
-            "wall_s": 0.5,
-            "judge_tokens": 0.0,
-            "judge_s": 0.0,
-            "embedded_texts": 0.0,
-            "embed_s": 0.0,
-            "unmetered": 1,
-        },
-    ]
+    memsif, naive = read_summary(run).costs.to_dicts()
+    assert memsif == {
+        "method": "memsif",
+        "questions": 4,
+        "answers": 8,
+        "tokens": 320 / 4 + (16 + 80) / 8,  # built once for four questions, asked twice
+        "model_s": 2.0 / 4 + (0.8 + 1.0) / 8,
+        "build_tokens": 80.0,
+        "build_s": 0.5,
+        "retrieval_tokens": 2.0,
+        "retrieval_s": 0.1,
+        "answer_tokens": 10.0,
+        "answer_s": 0.125,
+        "judge_tokens": 101.0,
+        "judge_s": 0.5,
+        "embed_tokens": None,  # an embedder in process counts none
+        "embed_s": 0.375,
+        "embedded_texts": 2.0,
+        "wall_s": 0.5,
+        "p50_s": 0.5,
+        "p95_s": 0.5,
+        "unmetered": 0,
+    }
+    assert naive == memsif | {
+        "method": "naive-rag",
+        "answers": 4,
+        **{"tokens": 11.0, "model_s": 2.5, "build_tokens": 0.0, "build_s": 0.0},
+        **{"retrieval_tokens": 0.0, "retrieval_s": 0.0, "answer_tokens": 11.0, "answer_s": 2.5},
+        **{"judge_tokens": 0.0, "judge_s": 0.0, "embed_tokens": 8.0, "embed_s": 0.25, "embedded_texts": 1.0},
+        # Of three answered questions, 0.2, 0.5 and 0.8 s; the failed one took 9.
+        **{"wall_s": 10.5 / 4, "p50_s": 0.5, "p95_s": pytest.approx(0.77)},
+        "unmetered": 1,
+    }
 
 
 def test_gains_are_paired_and_clustered_by_conversation(run):
     (gain,) = read_summary(run).gains.to_dicts()
     # Differences 0.5 and 0 in conversation a, 1 in b: means of resamples are 0.25, 0.5 or 1.
-    assert gain == {
-        "method": "naive-rag",
-        "n": 3,
-        "point": 0.5,
-        "low": 0.25,
-        "high": 1.0,
-        "flag": "",
-        "skipped": 0,
-    }
+    assert (gain["method"], gain["n"], gain["point"], gain["low"], gain["high"]) == (
+        *("naive-rag", 3, 0.5),
+        *(0.25, 1.0),
+    )
+    # a1 is right in one of two runs, so it is left out; a2 agrees; b1 is the one discordant pair.
+    assert (gain["only_ours"], gain["only_theirs"], gain["undecided"], gain["p"]) == (1, 0, 1, 1.0)
     (stratified,) = read_summary(run, stratified=True).gains.to_dicts()
     assert (stratified["low"], stratified["high"]) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+
+
+def test_every_cell_has_a_wilson_interval_over_its_questions(run):
+    scores = read_summary(run).scores.filter(method="memsif")
+    cells = {row["category"]: (row["acc_low"], row["acc_high"]) for row in scores.to_dicts()}
+    # z = 1.959964; one question of one: low = 1 / (1 + z²).
+    assert cells["M-hop"] == pytest.approx((0.2065, 1.0), abs=5e-5)
+    # 1.5 of 2: centre (0.75 + z²/4) / (1 + z²/2), half width z √(0.1875/2 + z²/16) / (1 + z²/2).
+    assert cells["S-hop"] == pytest.approx((0.1979, 0.9733), abs=5e-5)
+
+
+def test_runs_are_compared_and_their_orders_counted(run):
+    (spread,) = read_summary(run).spread.to_dicts()  # naive-rag ran once
+    # ACC 3/3 in run 0; in run 1 a1 is wrong, a2 unreadable, b1 right: 1/2. F1 0.75 in both.
+    assert spread == {
+        "method": "memsif",
+        "runs": 2,
+        "orders": 1,
+        **{"mean": 0.75, "sd": pytest.approx(0.125**0.5), "low": 0.5, "high": 1.0},
+        **{"f1_mean": 0.75, "f1_sd": 0.0, "f1_low": 0.75, "f1_high": 0.75},
+    }
+    file = run / "tables" / "answers.parquet"
+    turned = pl.when(run=1).then(-pl.col("question_index")).otherwise("question_index").alias("order")
+    pl.read_parquet(file).with_columns(turned).write_parquet(file)
+    assert read_summary(run).spread["orders"].item() == 2
 
 
 def test_without_verdicts_nothing_is_scored_as_zero(run):
     (run / "tables" / "verdicts.parquet").unlink()
     summary = read_summary(run)
     assert summary.scores["acc"].null_count() == summary.scores.height
-    assert summary.scores.filter(method="naive-rag", category="Total")["ungraded"].item() == 3
+    naive = summary.scores.filter(method="naive-rag", category="Total").to_dicts()[0]
+    assert (naive["ungraded"], naive["failures"], naive["acc_low"]) == (2, 1, None)
     (gain,) = summary.gains.to_dicts()
     assert (gain["n"], gain["point"], gain["flag"]) == (0, None, "empty")
     assert "| memsif | – | – | – | – |" in to_markdown(summary)
@@ -214,7 +246,7 @@ def test_an_unknown_profile_reads_no_verdict(run):
 
 def test_an_empty_run_has_empty_tables(tmp_path):
     summary = read_summary(tmp_path)
-    assert summary.as_dict() == {"scores": [], "costs": [], "gains": []}
+    assert summary.as_dict() == {"scores": [], "costs": [], "gains": [], "spread": []}
     assert to_markdown(summary).startswith("| method | ACC |")
 
 
@@ -239,7 +271,7 @@ def test_the_markdown_tables_are_as_expected(run):
     assert beside.splitlines() == [
         "| method | F1 | recall | Adv | invalid | failed | tok/q | s/q |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| memsif | 75.0 | 100.0 | 100.0 | 1 | 0 | 50 | 0.38 |",
+        "| memsif | 75.0 | 100.0 | 100.0 | 1 | 0 | 92 | 0.72 |",
         "| naive-rag | 33.3 | 100.0 | 0.0 | 0 | 1 | 11+ | 2.50 |",
     ]
     assert "Adversarial questions count in Adv only" in caption

@@ -6,7 +6,7 @@ import pytest
 def test_the_summary_names_what_failed(memsif, finished):
     result = memsif("show")
     assert result.exit_code == 0
-    assert "memsif" in result.stdout and "S-hop 2 (1 scored)" in result.stdout
+    assert "memsif" in result.stdout and "S-hop 2 (2 scored)" in result.stdout
     assert "failed: question memsif q1: ServiceBusy: no reply within 20 s" in result.stdout
 
 

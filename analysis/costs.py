@@ -1,0 +1,86 @@
+"""What a method costs per question: MemSIF, Table 18 and Appendix H, and what they leave out.
+
+The paper divides construction, retrieval and answering by the number of test questions. A memory is built
+once however often its questions are asked, so construction is divided by the questions and the rest by the
+answers; with one run both are the same number.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+_STAGE = pl.col("stage")
+_JUDGE, _EMBED, _ANSWER = _STAGE == "judge", _STAGE == "embed", _STAGE == "answer"
+_OWN = ~_JUDGE & ~_EMBED
+_BUILD = _OWN & (pl.col("question_id") == "")
+_PHASES = {
+    "build": _BUILD,
+    "retrieval": _OWN & ~_BUILD & ~_ANSWER,
+    "answer": _OWN & ~_BUILD & _ANSWER,
+    "judge": _JUDGE,
+    "embed": _EMBED,
+}
+
+
+def costs(answers: pl.LazyFrame, calls: pl.LazyFrame) -> pl.LazyFrame:
+    """One row per method.
+
+    Columns, per question unless they say otherwise: method; questions and answers (counts); tokens and
+    model_s, the sums of Table 18, and their parts build_, retrieval_ and answer_tokens and _s; beside them
+    judge_tokens, judge_s, embed_tokens (null where no server counted), embedded_texts and embed_s; wall_s,
+    p50_s and p95_s, the wall clock of retrieval and answering of one question; unmetered, the number of
+    replies whose server gave no token usage.
+
+    Args:
+        answers: Rows of `schemas.ANSWERS`.
+        calls: Rows of `schemas.CALLS`.
+    """
+    answered = pl.col("seconds").filter(pl.col("answer").is_not_null())
+    asked = answers.group_by("method").agg(
+        questions=pl.struct("conversation_id", "question_id").n_unique(),
+        answers=pl.len(),
+        wall_s=pl.col("seconds").mean(),
+        p50_s=answered.quantile(0.5, "linear"),
+        p95_s=answered.quantile(0.95, "linear"),
+    )
+    amounts = [f"{phase}_{unit}" for phase in _PHASES for unit in ("tokens", "s")] + ["embedded_texts"]
+    return (
+        asked.join(calls.group_by("method").agg(*_spent()), on="method", how="left")
+        # A method without a call spent nothing; how many tokens it embedded stays unknown.
+        .with_columns(pl.exclude("method", "embed_tokens", "p50_s", "p95_s").fill_null(0))
+        .with_columns(pl.col(name) / _divisor(name) for name in amounts)
+        .with_columns(
+            tokens=pl.sum_horizontal("build_tokens", "retrieval_tokens", "answer_tokens"),
+            model_s=pl.sum_horizontal("build_s", "retrieval_s", "answer_s"),
+        )
+        .select(
+            "method",
+            "questions",
+            "answers",
+            "tokens",
+            "model_s",
+            *amounts,
+            *("wall_s", "p50_s", "p95_s", "unmetered"),
+        )
+        .sort("method")
+    )
+
+
+def _spent() -> list[pl.Expr]:
+    completed = pl.when(_EMBED).then(0).otherwise(pl.col("completion_tokens"))
+    used = pl.col("prompt_tokens").cast(pl.Int64) + completed
+    replied = ~pl.col("outcome").str.starts_with("error:")
+    totals = [pl.col("texts").filter(_EMBED).sum().alias("embedded_texts")]
+    for phase, rows in _PHASES.items():
+        counted = used.filter(rows)
+        if phase == "embed":  # an embedder in this process counts no tokens, which is not zero of them
+            counted = pl.when(counted.count() > 0).then(counted.sum())
+            totals.append(counted.alias("embed_tokens"))
+        else:
+            totals.append(counted.sum().alias(f"{phase}_tokens"))
+        totals.append(pl.col("latency_s").filter(rows).sum().alias(f"{phase}_s"))
+    return [*totals, (~_EMBED & replied & used.is_null()).sum().alias("unmetered")]
+
+
+def _divisor(name: str) -> pl.Expr:
+    return pl.col("questions" if name.startswith("build") else "answers")

@@ -1,0 +1,59 @@
+"""From answers and verdicts to one row per method and question.
+
+Runs are averaged per question before anything else (MemSIF, Appendix D), so that a question counts once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from memsif_ray.types import Category, Outcome
+
+CATEGORIES: tuple[str, ...] = tuple(category.value for category in Category)
+ADVERSARIAL = pl.col("category") == Category.ADVERSARIAL.value
+"""Questions to abstain from stand in their own column and are part of no total."""
+_OUTCOME, _FAILED = pl.col("outcome"), pl.col("answer").is_null()
+
+
+def scan(file: Path, schema: pa.Schema) -> pl.LazyFrame:
+    """A Parquet file as a lazy table; empty when there is none."""
+    return pl.scan_parquet(file) if file.is_file() else pl.LazyFrame(schema.empty_table())
+
+
+def scored_answers(answers: pl.LazyFrame, verdicts: pl.LazyFrame) -> pl.LazyFrame:
+    """Answers with the verdicts of one judge profile beside them, and `score`: 1 right, 0 wrong, else null.
+
+    A failed answer is wrong, whoever is to blame, once the profile graded anything at all; in a run that
+    nobody graded it stays without a score, like every other answer.
+    """
+    score = (
+        pl.when(_FAILED & _OUTCOME.is_not_null().any())
+        .then(0.0)
+        .when(_OUTCOME.eq(Outcome.RIGHT.value))
+        .then(1.0)
+        .when(_OUTCOME.eq(Outcome.WRONG.value))
+        .then(0.0)
+    )
+    return answers.join(verdicts, on=["run", "method", "question_id"], how="left").with_columns(score=score)
+
+
+def per_question(answers: pl.LazyFrame, verdicts: pl.LazyFrame) -> pl.LazyFrame:
+    """One row per method and question: means over its runs, and counts of the answers behind them.
+
+    Columns: method, category, conversation_id, question_id; the means score, f1 and evidence_recall, null
+    without any value; the counts invalid (a judge's reply that nobody can read), ungraded (answered, but no
+    verdict) and failures (no answer).
+    """
+    return (
+        scored_answers(answers, verdicts)
+        .group_by("method", "category", "conversation_id", "question_id")
+        .agg(
+            pl.col("score", "f1", "evidence_recall").mean(),
+            invalid=_OUTCOME.eq(Outcome.INVALID.value).sum(),
+            ungraded=(_OUTCOME.is_null() & ~_FAILED).sum(),
+            failures=_FAILED.sum(),
+        )
+    )
