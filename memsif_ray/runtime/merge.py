@@ -14,8 +14,8 @@ from memsif_ray.storage.runs import RunFolder
 from memsif_ray.storage.sealed import SealedFolder
 from memsif_ray.storage.tables import encode
 
-_OF_INPUTS = ("conversations", "messages", "questions", "gold")
-_OF_UNITS = (
+OF_INPUTS = ("conversations", "messages", "questions", "gold")
+OF_UNITS = (
     "segments",
     "trajectories",
     "fact_operations",
@@ -41,8 +41,8 @@ def merge(
     inputs = [folder.inputs(entry.conversation_id) for entry in listed]
     outputs = [unit.folder(folder) for unit in units]
     tables: dict[str, Iterable[pa.Table]] = {
-        **{name: parts_of(inputs, name) for name in _OF_INPUTS},
-        **{name: parts_of(outputs, name) for name in _OF_UNITS},
+        **{name: parts_of(inputs, name) for name in OF_INPUTS},
+        **{name: parts_of(outputs, name) for name in OF_UNITS},
         "calls": _calls(folder, units),
         "units": [encode(sorted(records, key=lambda record: _order(record.unit)), UNITS)],
     }

@@ -13,6 +13,7 @@ from jobs.benchmark import main
 from memsif_ray.clients.scripted_server import Fault, scripted_server
 from memsif_ray.errors import ConfigError
 from memsif_ray.runtime.benchmark import run_benchmark, run_building
+from memsif_ray.runtime.merge import OF_INPUTS, OF_UNITS
 from memsif_ray.schemas import TABLES
 from tests.integration.scenario import (
     CONVERSATIONS,
@@ -37,7 +38,7 @@ def test_a_run_writes_every_table_and_is_left_alone_when_finished(ten_conversati
     assert result.exit_code == 0
     assert set(again.records) == set(result.records)
     tables = tables_of(result.folder)
-    assert tables.keys() == TABLES.keys() - {"vectors"}
+    assert tables.keys() == {"calls", "units", *OF_INPUTS, *OF_UNITS} <= TABLES.keys()
     assert tables["answers"].height == CONVERSATIONS * QUESTIONS * 2 * 2
     assert tables["verdicts"].height == tables["answers"].height
     assert tables["answers"]["answer"].null_count() == 0
