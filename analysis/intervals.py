@@ -68,7 +68,7 @@ def cluster_bootstrap(
     """
     values = _checked(differences, clusters)
     number = {cluster: i for i, cluster in enumerate(sorted(set(clusters), key=repr))}
-    members = np.array([number[cluster] for cluster in clusters], dtype=np.intp)
+    members = np.fromiter(map(number.__getitem__, clusters), dtype=np.intp, count=len(clusters))
     paired = ~np.isnan(values)
     counts = np.bincount(members[paired], minlength=len(number))
     sums = np.bincount(members[paired], weights=values[paired], minlength=len(number))
