@@ -1,4 +1,4 @@
-"""Always-abstain: answers every question by saying that it was never mentioned.
+"""Always-abstain: answers every question by saying that it was not mentioned.
 
 Paper:
     A control, not a system: what a grader gives for nothing, and why questions to abstain from are no part of
@@ -14,7 +14,8 @@ from __future__ import annotations
 from memsif_ray.methods.base import Tables
 from memsif_ray.types import Context, Conversation, Question
 
-REPLY = "This was never mentioned in the conversation."
+REPLY = "This was not mentioned in the conversation."
+"""Has a phrase that LoCoMo's own score looks for, too."""
 
 
 class Abstain:

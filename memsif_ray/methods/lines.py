@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memsif_ray.memory.budget import fit
+from memsif_ray.memory.evidence import dated_line
 from memsif_ray.ports import TokenCounter
 from memsif_ray.types import ContextItem, Message
 
@@ -19,6 +20,13 @@ def pack(
 ) -> list[ContextItem]:
     """What fits of the lines, line breaks included; see `memory.budget.fit`."""
     return fit(items, lambda item: f"{item.text}\n", tokens=tokens, budget=budget, contiguous=contiguous)
+
+
+def turns_that_fit(messages: Sequence[Message], budget: int, tokens: TokenCounter) -> tuple[ContextItem, ...]:
+    """What fits of messages, given best first, as dated lines in the order in which they were said."""
+    place = {message.message_id: message.position for message in messages}
+    kept = pack([message_item(m, dated_line(m)) for m in messages], budget, tokens)
+    return tuple(sorted(kept, key=lambda item: place[item.item_id]))
 
 
 def chronological(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:

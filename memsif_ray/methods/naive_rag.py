@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsif_ray.config import RunConfig
-from memsif_ray.memory.evidence import dated_line
 from memsif_ray.memory.lexical import LexicalIndex, lexical_terms
 from memsif_ray.methods.base import Tables, Tools
-from memsif_ray.methods.lines import chronological, message_item, pack
+from memsif_ray.methods.lines import turns_that_fit
 from memsif_ray.text import is_blank
 from memsif_ray.types import Context, Conversation, Message, Question
 
@@ -85,9 +84,8 @@ class NaiveRag:
             return Context(())
         best = (await self._ranked(question.text))[:TOP_K]
         shown = dict.fromkeys(near for i in best for near in self._around(int(i)))
-        lines = [message_item(m := self._messages[i], dated_line(m)) for i in shown]
-        items = pack(lines, self._budget, self._tools.tokens)
-        return Context(chronological(items), retrieved_ids=tuple(self._messages[i].message_id for i in best))
+        items = turns_that_fit([self._messages[i] for i in shown], self._budget, self._tools.tokens)
+        return Context(items, retrieved_ids=tuple(self._messages[i].message_id for i in best))
 
     async def learn(self, question: Question, context: Context) -> None:
         """Keeps nothing from questions."""

@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memsif_ray.config import RunConfig
-from memsif_ray.memory.evidence import dated_line
 from memsif_ray.methods.base import Tables, Tools
-from memsif_ray.methods.lines import chronological, message_item, pack
+from memsif_ray.methods.lines import turns_that_fit
 from memsif_ray.text import is_blank
 from memsif_ray.types import Context, Conversation, Message, Question
 
@@ -53,8 +52,8 @@ class Oracle:
         """The gold turns of one question."""
         named = self._evidence.get(question.question_id, ())
         gold = [self._messages[m] for m in named if m in self._messages]
-        items = pack([message_item(m, dated_line(m)) for m in gold], self._budget, self._tools.tokens)
-        return Context(chronological(items), retrieved_ids=tuple(m.message_id for m in gold))
+        items = turns_that_fit(gold, self._budget, self._tools.tokens)
+        return Context(items, retrieved_ids=tuple(m.message_id for m in gold))
 
     async def learn(self, question: Question, context: Context) -> None:
         """Keeps nothing from questions."""
