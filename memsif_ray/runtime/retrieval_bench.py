@@ -14,6 +14,7 @@ from statistics import fmean
 
 from memsif_ray.config import MemoryConfig
 from memsif_ray.datasets import Dataset
+from memsif_ray.diagnostics.dispersion import is_non_contiguous
 from memsif_ray.errors import ConfigError
 from memsif_ray.evaluation.metrics import evidence_recall
 from memsif_ray.memory.budget import fit
@@ -26,8 +27,6 @@ from memsif_ray.runtime.rankings import Rankings, Unit
 from memsif_ray.types import Category, Conversation, Message, Question, Vector
 
 BUDGETS = (1024, 2048)
-NCE_DISTANCE = 0.3
-"""TED from which evidence counts as non-contiguous (MemSIF, Appendix A)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,15 +188,12 @@ async def _asked(dataset: Dataset, conversation: Conversation, embedder: Embedde
             question,
             vector,
             dataset.gold[question.question_id].evidence,
-            _scattered([position[i] for i in dataset.strict_evidence[question.question_id]], len(position)),
+            is_non_contiguous(
+                [position[i] for i in dataset.strict_evidence[question.question_id]], len(position)
+            ),
         )
         for question, vector in zip(kept, vectors, strict=True)
     ]
-
-
-def _scattered(positions: Sequence[int], length: int) -> bool:
-    """Non-contiguous: TED = (last - first) / (length - 1) reaches the limit."""
-    return len(positions) > 1 and max(positions) - min(positions) >= NCE_DISTANCE * (length - 1)
 
 
 def _line(message: Message) -> str:
