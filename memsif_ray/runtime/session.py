@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from memsif_ray.config import ExecutionConfig
 from memsif_ray.errors import ConfigError
 
 NAMESPACE = "memsif"
+_PATIENCE_S = 10.0
 _JOB_MARK = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # set for the driver of a submitted job
 
 
@@ -41,7 +43,7 @@ def ray_session(execution: ExecutionConfig, *, env: Mapping[str, str] | None = N
     address = os.environ.get("RAY_ADDRESS") or execution.ray_address
     try:
         ray.init(**(_local() if address is None else _cluster(address, env or {})))
-    except (ConnectionError, ray.exceptions.RayError) as exc:
+    except (OSError, ray.exceptions.RayError) as exc:
         raise ConfigError(f"cannot connect to Ray at {address or 'this machine'}: {exc}") from exc
     _quiet_data()
     try:
@@ -65,11 +67,23 @@ def _local() -> dict[str, Any]:
 
 
 def _cluster(address: str, env: Mapping[str, str]) -> dict[str, Any]:
+    _refuse_dead(address)
     connection: dict[str, Any] = {"address": address, "namespace": NAMESPACE}
     if _JOB_MARK not in os.environ:
         package = Path(memsif_ray.__file__).parent
         connection["runtime_env"] = {"py_modules": [str(package)], "env_vars": dict(env)}
     return connection
+
+
+def _refuse_dead(address: str) -> None:
+    """Ray itself would try for minutes to reach a host that does not answer.
+
+    Raises:
+        OSError: When nothing listens at a `host:port` or `ray://host:port`.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE_S).close()
 
 
 def _quiet_data() -> None:

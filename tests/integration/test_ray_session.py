@@ -1,6 +1,10 @@
 """Connecting to Ray, and the window on remote calls."""
 
 import asyncio
+import os
+import socket
+import subprocess
+import sys
 
 import pytest
 import ray
@@ -62,3 +66,20 @@ def test_an_error_of_a_call_is_raised_as_its_own_kind():
     remote = ray.remote(fail).options(num_cpus=0)
     with pytest.raises(ConfigError):
         list(map_bounded(remote.remote, [1], limit=2))
+
+
+def test_a_cluster_that_is_not_there_is_one_clear_error_at_once(tmp_path):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = "127.0.0.1:{}".format(closed.getsockname()[1])
+    command = "-m jobs.benchmark jobs/conf/sample.yaml --set model.base_url=http://127.0.0.1:1/v1".split()
+    done = subprocess.run(
+        [sys.executable, *command, "--set", f"execution.output={tmp_path}"],
+        env={**os.environ, "RAY_ADDRESS": address},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert f"cannot connect to Ray at {address}" in done.stderr
+    assert "Traceback" not in done.stderr
