@@ -208,6 +208,60 @@ UNITS = _table("run", stage=_TEXT, **_SCOPE, status=_TEXT, failed=_WHOLE, reason
 TASKS = _table(name=_TEXT, status=_TEXT, failed=_WHOLE, reason=_TEXT, seconds=_NUMBER)
 """One row per task of a job that is no benchmark run."""
 
+EVIDENCE_SPREADS = _table(
+    "span ted",
+    conversation_id=_TEXT,
+    question_id=_TEXT,
+    category=_TEXT,
+    reading=_TEXT,
+    message_ids=_IDS,
+    length=_WHOLE,
+    span=_WHOLE,
+    ted=_NUMBER,
+    reason=_TEXT,
+    nce=_FLAG,
+)
+"""One row per scored question: how far apart its gold evidence lies."""
+HISTORY_STATISTICS = _table(
+    "first last days",
+    conversation_id=_TEXT,
+    messages=_WHOLE,
+    sessions=_WHOLE,
+    tokens=_WHOLE,
+    first=_TIME,
+    last=_TIME,
+    days=_WHOLE,
+    questions=_WHOLE,
+    reason=_TEXT,
+)
+TSM_MEASURES = _table(
+    "k value error",
+    conversation_id=_TEXT,
+    measure=_TEXT,
+    segment_length=_WHOLE,
+    k=_WHOLE,
+    segments=_WHOLE,
+    value=_NUMBER,
+    error=_NUMBER,
+    reason=_TEXT,
+)
+"""One row per conversation and measure; a missing value has a reason."""
+_PAIR: dict[str, pa.DataType] = {"conversation_id": _TEXT, "left": _WHOLE, "right": _WHOLE}
+ADJACENT_PAIRS = _table(**_PAIR, similarity=_NUMBER, volatility=_NUMBER, score=_NUMBER)
+NEIGHBOUR_PAIRS = _table(**_PAIR, similarity=_NUMBER, distance=_NUMBER)
+PAIR_SAMPLES = _table(
+    pair_id=_TEXT,
+    kind=_TEXT,
+    bucket=_TEXT,
+    **_PAIR,
+    left_message_ids=_IDS,
+    right_message_ids=_IDS,
+    left_text=_TEXT,
+    right_text=_TEXT,
+    value=_NUMBER,
+)
+"""Pairs of segments for a model to judge, which never sees `bucket` and `value`."""
+
 TABLES = {
     "conversations": CONVERSATIONS,
     "messages": MESSAGES,
@@ -226,6 +280,12 @@ TABLES = {
     "calls": CALLS,
     "units": UNITS,
     "tasks": TASKS,
+    "evidence_spreads": EVIDENCE_SPREADS,
+    "history_statistics": HISTORY_STATISTICS,
+    "tsm_measures": TSM_MEASURES,
+    "adjacent_pairs": ADJACENT_PAIRS,
+    "neighbour_pairs": NEIGHBOUR_PAIRS,
+    "pair_samples": PAIR_SAMPLES,
 }
 VOLATILE = frozenset({"latency_s", "seconds", "attempts"})
 """Columns that say how it went, not what came out: two equal runs may differ in them, and in no other."""
