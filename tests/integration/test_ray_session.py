@@ -71,8 +71,14 @@ def test_an_error_of_a_call_is_raised_as_its_own_kind():
 def test_a_cluster_that_is_not_there_is_one_clear_error_at_once(tmp_path):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        address = "127.0.0.1:{}".format(closed.getsockname()[1])
-    command = "-m jobs.benchmark jobs/conf/sample.yaml --set model.base_url=http://127.0.0.1:1/v1".split()
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+    command = [
+        "-m",
+        "jobs.benchmark",
+        "jobs/conf/sample.yaml",
+        "--set",
+        "model.base_url=http://127.0.0.1:1/v1",
+    ]
     done = subprocess.run(
         [sys.executable, *command, "--set", f"execution.output={tmp_path}"],
         env={**os.environ, "RAY_ADDRESS": address},
