@@ -8,10 +8,14 @@ from functools import partial
 from memsif_ray.config import RunConfig
 from memsif_ray.methods.abstain import Abstain
 from memsif_ray.methods.base import MemoryMethod, Tables, Tools
+from memsif_ray.methods.com import ChainOfMemory
 from memsif_ray.methods.full_context import FullContext
 from memsif_ray.methods.groups import GROUPS, expand
+from memsif_ray.methods.lightmem import LightMem, with_compressor
 from memsif_ray.methods.mem0 import Mem0
 from memsif_ray.methods.mem0_additive import Mem0Additive
+from memsif_ray.methods.memgas import MemGAS
+from memsif_ray.methods.memoryos import MemoryOS
 from memsif_ray.methods.memsif import ABLATIONS, MemSIF
 from memsif_ray.methods.naive_rag import NaiveRag
 from memsif_ray.methods.oracle import Oracle
@@ -34,6 +38,12 @@ METHODS: dict[str, Callable[[RunConfig, Tools], MemoryMethod]] = {
     "naive-rag:neighbours": partial(NaiveRag, neighbours=1),
     Mem0.name: Mem0,
     Mem0Additive.name: Mem0Additive,
+    MemoryOS.name: MemoryOS,
+    "memgas": MemGAS,
+    "memgas:normalised": partial(MemGAS, routing="normalised"),
+    "lightmem": with_compressor,
+    "lightmem:nocompress": LightMem,
+    ChainOfMemory.name: ChainOfMemory,
 }
 
 

@@ -9,9 +9,13 @@ from memsif_ray.errors import ConfigError
 
 BASELINES = (
     *("full-context", "naive-rag", "mem0", "memoryos", "memgas"),
-    *("lightmem", "gam", "com", "xmemory", "simplemem"),
+    *("lightmem:nocompress", "gam", "com", "xmemory", "simplemem"),
 )
-"""The ten systems that MemSIF is compared with (MemSIF 4.1)."""
+"""The ten systems that MemSIF is compared with (MemSIF 4.1).
+
+LightMem is the variant that runs everywhere and says so: a group means the same on every machine, whatever
+is installed there. `lightmem` itself needs the compressor, and is asked for by name.
+"""
 
 ABLATIONS = ("memsif:no-ts", "memsif:no-et", "memsif:no-cf", "memsif:no-af", "memsif:query-local")
 """MemSIF without one of its parts (MemSIF 4.3)."""
