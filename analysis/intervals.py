@@ -77,12 +77,9 @@ def cluster_bootstrap(
     point = float(sums.sum() / counts.sum())
     if (counts > 0).sum() == 1:
         return Interval(int(counts.sum()), point, flag="one_cluster")
-    # How often each cluster is drawn, (resamples, clusters): the ids drawn are never needed one by one.
-    draws = np.random.default_rng(seed).multinomial(
-        len(number), [1 / len(number)] * len(number), size=resamples
-    )
-    rows = draws @ counts
-    means = (draws @ sums)[rows > 0] / rows[rows > 0]
+    drawn = np.random.default_rng(seed).integers(len(number), size=(resamples, len(number)))
+    rows = counts[drawn].sum(axis=1)
+    means = sums[drawn].sum(axis=1)[rows > 0] / rows[rows > 0]
     return _percentiles(means, n=int(counts.sum()), point=point, level=level, skipped=int((rows == 0).sum()))
 
 
