@@ -1,11 +1,12 @@
 """Mem0 (2025): short facts per speaker, kept true by the operations ADD, UPDATE, DELETE and NONE.
 
 Paper:
-    Mem0: Building Production-Ready AI Agents with Scalable Long-Term Memory, arXiv 2504.19413
+    Chhikara et al. 2025, "Mem0: Building Production-Ready AI Agents with Scalable Long-Term Memory",
+    arXiv 2504.19413.
 
 Official code:
     github.com/mem0ai/mem0 and its folder `evaluation`, Apache-2.0; releases 0.1 to 1.0 hold this
-    algorithm, later ones the additive one (`mem0:2026`)
+    algorithm, later ones the additive one (`mem0:2026`).
 
 Deviations:
     - Compact re-implementation from the published description, with prompts in our own words.

@@ -1,18 +1,16 @@
 """Mem0 (2026): one additive extraction per batch, and a search that adds words and entities to vectors.
 
 Paper:
-    none for this algorithm; that of the system is arXiv 2504.19413
+    None on this algorithm; that of the system is Chhikara et al. 2025, arXiv 2504.19413.
 
 Official code:
-    github.com/mem0ai/mem0, Apache-2.0; the algorithm of release 2 and later
+    github.com/mem0ai/mem0, Apache-2.0; the algorithm of release 2 and later. Its scoring module was read.
 
 Deviations:
-    - Compact re-implementation from a published description, with prompts in our own words.
+    - Compact re-implementation from the published description, with prompts in our own words.
     - One store holds the memories of all speakers, each attributed to one of them, so one, two, many
       speakers and an assistant are treated alike.
-    - Batches are of 2 messages, as in the 2025 evaluation, because the 2026 one has not been published
-      in a form we could read.
-    - Only the messages before a batch are its context; the official code shows the last 10 stored ones.
+    - Batches are of 2 messages, as in the 2025 evaluation.
     - Entities come from the run's shared extractor and BM25 from the shared index, not from the official
       spaCy pipeline and vector store.
     - Of a question with more than 8 entities the first 8 in alphabetical order count.
