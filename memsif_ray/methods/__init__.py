@@ -10,6 +10,7 @@ from memsif_ray.methods.abstain import Abstain
 from memsif_ray.methods.base import MemoryMethod, Tables, Tools
 from memsif_ray.methods.com import ChainOfMemory
 from memsif_ray.methods.full_context import FullContext
+from memsif_ray.methods.gam import Gam
 from memsif_ray.methods.groups import GROUPS, expand
 from memsif_ray.methods.lightmem import LightMem, with_compressor
 from memsif_ray.methods.mem0 import Mem0
@@ -19,6 +20,7 @@ from memsif_ray.methods.memoryos import MemoryOS
 from memsif_ray.methods.memsif import ABLATIONS, MemSIF
 from memsif_ray.methods.naive_rag import NaiveRag
 from memsif_ray.methods.oracle import Oracle
+from memsif_ray.methods.simplemem import SimpleMem
 
 __all__ = ["GROUPS", "METHODS", "MemoryMethod", "Tables", "Tools", "expand", "make_method"]
 
@@ -38,6 +40,8 @@ METHODS: dict[str, Callable[[RunConfig, Tools], MemoryMethod]] = {
     "naive-rag:neighbours": partial(NaiveRag, neighbours=1),
     Mem0.name: Mem0,
     Mem0Additive.name: Mem0Additive,
+    Gam.name: Gam,
+    SimpleMem.name: SimpleMem,
     MemoryOS.name: MemoryOS,
     "memgas": MemGAS,
     "memgas:normalised": partial(MemGAS, routing="normalised"),
