@@ -45,7 +45,7 @@ def best_actions(utilities: ArrayLike) -> Ints:
     top = known.max(axis=1, keepdims=True)
     if np.isneginf(top).any():
         raise ValueError("an instance without any known utility has no best action")
-    return (known >= top - _EQUAL).argmax(axis=1).astype(np.int64)
+    return np.asarray((known >= top - _EQUAL).argmax(axis=1), dtype=np.int64)
 
 
 def best_generative(utilities: ArrayLike) -> tuple[Ints, Floats]:

@@ -118,7 +118,7 @@ def geometry(vectors: Matrix | Floats) -> tuple[float, float]:
 
 
 def _sessions(notes: Notes) -> int:
-    """Sessions are told apart by their time, which every message of one shares; undated notes count as one."""
+    """All messages of a session carry its time, so times tell sessions apart; undated notes count as one."""
     return len({note.timestamp for note in notes})
 
 
@@ -130,7 +130,7 @@ def _of_question(notes: Notes, question: Question) -> list[float]:
 
 
 def _ages(notes: Sequence[ContextItem], question: Question) -> tuple[float, float]:
-    """log(1 + days) from the median note to the question, and from the first note to the last; 0 if unknown."""
+    """log(1 + days) from the median note to the question and from first note to last; 0 if unknown."""
     times = sorted(note.timestamp for note in notes if note.timestamp is not None)
     if not times:
         return 0.0, 0.0

@@ -14,9 +14,6 @@ from memsif_ray.errors import ConfigError, EmbedderMismatch
 from memsif_ray.packing.actions import ACTIONS, Action, Floats, best_actions, best_generative
 from memsif_ray.packing.features import NAMES, Features, FeatureSet
 
-VERSION = 1
-"""Of the file; raised when its numbers change their meaning."""
-
 Rows: TypeAlias = tuple[tuple[float, ...], ...]
 
 
@@ -47,12 +44,13 @@ class Router(Strict):
     """Predicts the utility of every action and chooses one.
 
     Attributes:
+        version: Of the file; raised when its numbers change their meaning.
         kind: `ridge` has one layer; `mlp` two, ReLU between them and a sigmoid behind.
         thresholds: Budget → smallest advantage at which calibration allows a generative action; None
             abstains always. Empty for a router that was never calibrated.
     """
 
-    version: Literal[1] = VERSION
+    version: Literal[1] = 1
     kind: Literal["ridge", "mlp"]
     feature_set: FeatureSet
     features: tuple[str, ...]

@@ -1,0 +1,151 @@
+"""Fit a router on offline outcomes, calibrate it on other questions, and keep it as plain data."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from memsif_ray.errors import DataError
+from memsif_ray.packing.actions import ACTIONS, Action, Floats, Ints, best_generative
+from memsif_ray.packing.features import NAMES
+from memsif_ray.packing.mlp import ActionUtilityMLP
+from memsif_ray.packing.ridge import ActionUtilityRidge
+from memsif_ray.packing.router import Layer, Router, Training
+from memsif_ray.packing.safety import ABSTAIN, SafetyThreshold
+from memsif_ray.packing.utilities import Utilities
+
+LOGGER = logging.getLogger(__name__)
+
+Learner: TypeAlias = ActionUtilityRidge | ActionUtilityMLP
+MakeLearner: TypeAlias = Callable[[], Learner]
+
+
+def train_router(
+    data: Utilities,
+    *,
+    calibration: Utilities | None = None,
+    make: MakeLearner = ActionUtilityRidge,
+    max_harm: float = 0.0,
+) -> Router:
+    """Fit one router; with `calibration`, also the safe threshold of each budget.
+
+    Rows with a feature that is no number are refused and counted, constant features get weight 0, and an
+    action that was never executed stays unknown: each is written into the router and logged as a warning.
+
+    Args:
+        data: Outcomes to fit.
+        calibration: Outcomes of other questions.
+        make: Gives a new unfitted learner.
+        max_harm: See `SafetyThreshold`.
+
+    Raises:
+        DataError: When no row is usable, an action was executed for some rows only, or a question is used
+            for both fitting and calibration.
+    """
+    usable = data.usable()
+    known = _known_actions(usable)
+    if calibration is not None and set(calibration.questions) & set(data.questions):
+        raise DataError("a question is used for both fitting and calibration")
+    learner = make().fit(usable.features, usable.values[:, known], groups=usable.questions)
+    router = Router(
+        kind="ridge" if isinstance(learner, ActionUtilityRidge) else "mlp",
+        feature_set=data.feature_set,
+        features=NAMES[data.feature_set],
+        embedder=data.embedder,
+        budgets=tuple(sorted({int(budget) for budget in usable.budgets})),
+        layers=tuple(_layer(*layer) for layer in _layers(learner, known)),
+        training=_training(data, usable, learner, known),
+    )
+    _say(router.training)
+    if calibration is None:
+        return router
+    return router.model_copy(
+        update={"thresholds": _thresholds(router, calibration.usable(), known, max_harm)}
+    )
+
+
+def training_fingerprint(data: Utilities) -> str:
+    """Twelve hex digits of the rows, whatever their order."""
+    lines = sorted(
+        repr((str(question), int(budget), features.tolist(), values.tolist()))
+        for question, budget, features, values in zip(
+            data.questions, data.budgets, data.features, data.values, strict=True
+        )
+    )
+    head = f"{data.feature_set} {data.embedder}\n"
+    return hashlib.sha256((head + "\n".join(lines)).encode()).hexdigest()[:12]
+
+
+def _known_actions(data: Utilities) -> Ints:
+    if not len(data):
+        raise DataError("no row with complete features to train a router on")
+    missing = np.isnan(data.values)
+    partly = missing.any(axis=0) & ~missing.all(axis=0)
+    if partly.any():
+        names = ", ".join(ACTIONS[i] for i in np.flatnonzero(partly))
+        raise DataError(f"{names}: executed for some rows only, so its utilities cannot be compared")
+    known = np.flatnonzero(~missing.all(axis=0))
+    if not len(known):
+        raise DataError("no action was ever executed")
+    return known
+
+
+def _layers(learner: Learner, known: Ints) -> list[tuple[Floats, Floats]]:
+    """All layers, the last one with a row of zeros for every unknown action."""
+    if isinstance(learner, ActionUtilityRidge):
+        layers = [(np.atleast_2d(learner.coef_), np.atleast_1d(learner.intercept_))]
+    else:
+        layers = learner.layers_
+    weights, bias = layers[-1]
+    all_weights = np.zeros((len(ACTIONS), weights.shape[1]))
+    all_bias = np.zeros(len(ACTIONS))
+    all_weights[known], all_bias[known] = weights, bias
+    return [*layers[:-1], (all_weights, all_bias)]
+
+
+def _layer(weights: Floats, bias: Floats) -> Layer:
+    return Layer(weights=tuple(map(tuple, weights.tolist())), bias=tuple(bias.tolist()))
+
+
+def _training(data: Utilities, usable: Utilities, learner: Learner, known: Ints) -> Training:
+    names = NAMES[data.feature_set]
+    if isinstance(learner, ActionUtilityRidge):
+        settings = {"lambda": learner.lambda_}
+    else:
+        settings = {"width": learner.width_, "decay": learner.decay_, "epochs": learner.epochs_}
+    return Training(
+        fingerprint=training_fingerprint(usable),
+        rows=len(usable),
+        questions=len(set(usable.questions)),
+        refused=len(data) - len(usable),
+        constant=tuple(names[i] for i in learner.constant_features_),
+        unknown=tuple(action for i, action in enumerate(ACTIONS) if i not in known),
+        settings=settings,
+    )
+
+
+def _say(training: Training) -> None:
+    if training.refused:
+        LOGGER.warning("%d row(s) refused: a feature is no number", training.refused)
+    if training.constant:
+        LOGGER.warning("constant features without weight: %s", ", ".join(training.constant))
+    if training.unknown:
+        LOGGER.warning("never executed, so never chosen: %s", ", ".join(training.unknown))
+
+
+def _thresholds(
+    router: Router, calibration: Utilities, known: Ints, max_harm: float
+) -> dict[int, float | None]:
+    """Without retention or without an alternative to it there is nothing to weigh: abstain."""
+    budgets = sorted({int(budget) for budget in calibration.budgets})
+    if ACTIONS.index(Action.RETAIN) not in known or len(known) < 2:
+        return dict.fromkeys(budgets)
+    predicted = router.utilities(calibration.features)[:, known]
+    chosen, _ = best_generative(predicted)
+    gains = calibration.gains[np.arange(len(calibration)), known[chosen]]
+    safety = SafetyThreshold(max_harm).fit(predicted, gains, budgets=calibration.budgets)
+    return {budget: None if limit == ABSTAIN else limit for budget, limit in safety.thresholds_.items()}
