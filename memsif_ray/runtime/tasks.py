@@ -121,6 +121,7 @@ def run_tasks(
     progress: bool = True,
     tables: Sequence[str] = (),
     about: Mapping[str, Any] | None = None,
+    chat: bool = True,
 ) -> JobResult:
     """Bring a job to its end, doing only what is left of it, and put its tables together.
 
@@ -131,6 +132,7 @@ def run_tasks(
         progress: Show it on stderr.
         tables: Tables to write even when no task has a row for them.
         about: Kept in the manifest.
+        chat: False starts no chat model, for tasks that only embed.
 
     Raises:
         ConfigError: When the set-up is wrong, or another process works on this job.
@@ -141,7 +143,7 @@ def run_tasks(
     with claimed(folder.path):
         left = [task for task in tasks if not _is_done(task.name, folder)]
         if left:
-            with workplace(config, {"tasks": len(left)}, progress=progress) as tools:
+            with workplace(config, {"tasks": len(left)}, progress=progress, chat=chat) as tools:
                 for _ in _outcomes(TaskSpec(tools, folder, tuple(left))):  # all of them are in the folder
                     pass
         records = tuple(_record(task.name, folder) for task in tasks)

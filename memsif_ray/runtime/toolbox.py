@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from memsif_ray.clients.embedders import make_embedder
@@ -12,8 +13,8 @@ from memsif_ray.clients.entities import make_entities
 from memsif_ray.clients.ledger import Ledger
 from memsif_ray.clients.metering import MeteredChat, MeteredEmbedder
 from memsif_ray.clients.openai_http import OpenAIChat
-from memsif_ray.clients.tokens import ServedTokenCounter
-from memsif_ray.config import RunConfig
+from memsif_ray.clients.tokens import EstimatingCounter, ServedTokenCounter
+from memsif_ray.config import ModelConfig, RunConfig
 from memsif_ray.methods.base import Tools
 from memsif_ray.ports import ChatModel
 from memsif_ray.runtime.progress import Tally
@@ -35,17 +36,18 @@ class Toolbox:
         """Build everything.
 
         Args:
-            config: Names the endpoint of every chat model.
+            config: Names the endpoint of every chat model that will be asked.
             tally: Counts calls and tokens.
             vectors: Folder of the embedding cache, on this machine's own disk.
         """
         self.tally = tally
         self._config = config
-        self._chat = _CountedChat(OpenAIChat(config.model), tally)
-        self._judge = _CountedChat(OpenAIChat(config.judge), tally) if config.judge else self._chat
+        self._chat = _CountedChat(config.model, tally)
+        self._judge = _CountedChat(config.judge, tally) if config.judge else self._chat
         self._embedder = make_embedder(config.embedder, vectors)
         self._entities = make_entities(config.entities)
-        self._tokens = ServedTokenCounter(config.model)
+        served = config.model.base_url is not None
+        self._tokens = ServedTokenCounter(config.model) if served else EstimatingCounter()
 
     @contextmanager
     def opened(self, journal: Path, scope: CallScope) -> Iterator[Bench]:
@@ -70,11 +72,15 @@ class Toolbox:
 
 
 class _CountedChat:
-    """A `ChatModel` that counts what is really sent."""
+    """A `ChatModel` that counts what is really sent. Work that asks nothing needs no endpoint."""
 
-    def __init__(self, model: ChatModel, tally: Tally) -> None:
-        self._model = model
+    def __init__(self, config: ModelConfig, tally: Tally) -> None:
+        self._config = config
         self._tally = tally
+
+    @cached_property
+    def _model(self) -> ChatModel:
+        return OpenAIChat(self._config)
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         reply = await self._model.complete(request)

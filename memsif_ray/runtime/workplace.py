@@ -6,7 +6,7 @@ import logging
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +25,23 @@ _EMBEDDED_DEADLINE_S = 3600.0
 
 
 @contextmanager
-def workplace(config: RunConfig, totals: Mapping[str, int], *, progress: bool) -> Iterator[ToolSpec]:
+def workplace(
+    config: RunConfig, totals: Mapping[str, int], *, progress: bool, chat: bool = True
+) -> Iterator[ToolSpec]:
     """Ray and every model that the configuration names, for the block.
 
     Args:
         config: Of the work.
         totals: What progress counts up to, by step.
         progress: Show it on stderr.
+        chat: False starts no chat model, for work that only embeds.
 
     Raises:
         ConfigError: When Ray or a model cannot be reached or started.
     """
     tell = announce if progress else LOGGER.info
-    with ray_session(config.execution, env=_keys(config)), _served(config, tell) as served:
+    models = _served(config, tell) if chat else nullcontext(config)
+    with ray_session(config.execution, env=_keys(config)), models as served:
         name = f"board-{uuid.uuid4().hex}"
         board: Any = ray.remote(Board).options(num_cpus=0, name=name).remote()
         with shown(lambda: dict(ray.get(board.counts.remote())), totals, enabled=progress):
