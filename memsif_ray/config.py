@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from copy import deepcopy
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from memsif_ray.errors import ConfigError
 
@@ -124,6 +125,27 @@ class MemoryConfig(Strict):
     retrieval: RetrievalConfig = RetrievalConfig()
 
 
+class PackingConfig(Strict):
+    """A hard token cap on what the answer prompt shows, for every method alike, and how to keep it (OAS)."""
+
+    budget: int | None = Field(None, ge=0, description="Tokens of the rendered context; None = no cap")
+    policy: Literal["retain", "merge", "abstract", "rewrite", "router", "router-safe"] = "retain"
+    router: Annotated[Path, AfterValidator(Path.resolve)] | None = Field(
+        None, description="File of a trained router, on storage that every node sees"
+    )
+    candidate_tokens: int = Field(
+        2048, ge=1, description="Best lines that are offered to any policy (the paper's candidate cap)"
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> PackingConfig:
+        if self.policy != "retain" and self.budget is None:
+            raise ValueError(f"policy {self.policy!r} packs into a budget: pass --budget TOKENS")
+        if self.policy.startswith("router") != (self.router is not None):
+            raise ValueError("policies router and router-safe, and no other, need a router: --router FILE")
+        return self
+
+
 class ModelConfig(Strict):
     """A chat model: the embedded one, or any OpenAI-compatible endpoint."""
 
@@ -202,6 +224,7 @@ class RunConfig(Strict):
     baselines: dict[str, dict[str, Any]] = Field(
         {}, description="Settings of compared systems by name, e.g. {com: {beta: 0.5}}"
     )
+    packing: PackingConfig = PackingConfig()
     answer_max_tokens: int = Field(512, ge=1)
     answer_temperature: float = Field(0.1, ge=0)
     execution: ExecutionConfig = ExecutionConfig()
@@ -222,7 +245,7 @@ class RunConfig(Strict):
         return plain
 
 
-_LATER = ("state", "order", "memory.segments.unit", "memory.trajectories.enabled")
+_LATER = ("state", "order", "packing", "memory.segments.unit", "memory.trajectories.enabled")
 """Settings that runs were fingerprinted without before they existed."""
 _PLAIN_DEFAULTS: dict[str, Any] = RunConfig().model_dump(mode="json")
 
@@ -247,20 +270,46 @@ def load_run_config(path: Path | None = None, overrides: dict[str, Any] | None =
     Raises:
         ConfigError: When the file is missing, is not a mapping, or holds an unknown or wrong value.
     """
-    plain: dict[str, Any] = {}
-    if path is not None:
-        try:
-            plain = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        except (OSError, yaml.YAMLError) as exc:
-            raise ConfigError(f"cannot read configuration {path}: {exc}") from exc
-        if not isinstance(plain, dict):
-            raise ConfigError(f"configuration {path} must be a mapping of settings")
+    plain = {} if path is None else read_settings(path)
     for dotted, value in (overrides or {}).items():
         _set(plain, dotted, value)
+    return _validated(plain, path)
+
+
+def load_sweep(path: Path, overrides: dict[str, Any] | None = None) -> list[tuple[dict[str, Any], RunConfig]]:
+    """The runs of a file whose `sweep` lists settings: what each changes, with its whole configuration.
+
+    Settings in `sweep` are dotted like overrides, and win over them.
+
+    Raises:
+        ConfigError: As for `load_run_config`; also when there is no list of mappings called `sweep`.
+    """
+    plain = read_settings(path)
+    points = plain.pop("sweep", None)
+    if not isinstance(points, list) or not points or not all(isinstance(one, dict) for one in points):
+        raise ConfigError(f"configuration {path} needs a list of settings called sweep")
+    runs = []
+    for point in points:
+        one = deepcopy(plain)
+        for dotted, value in {**(overrides or {}), **point}.items():
+            _set(one, dotted, value)
+        runs.append((point, _validated(one, path)))
+    return runs
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The settings in a YAML file, not checked yet.
+
+    Raises:
+        ConfigError: When the file is missing or is not a mapping.
+    """
     try:
-        return RunConfig.model_validate(plain)
-    except ValidationError as exc:
-        raise ConfigError(_explain(exc, path)) from exc
+        plain = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (OSError, yaml.YAMLError) as exc:
+        raise ConfigError(f"cannot read configuration {path}: {exc}") from exc
+    if not isinstance(plain, dict):
+        raise ConfigError(f"configuration {path} must be a mapping of settings")
+    return plain
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
@@ -279,6 +328,13 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
         except yaml.YAMLError as exc:
             raise ConfigError(f"--set {key}: {value!r} is no YAML value") from exc
     return found
+
+
+def _validated(plain: dict[str, Any], path: Path | None) -> RunConfig:
+    try:
+        return RunConfig.model_validate(plain)
+    except ValidationError as exc:
+        raise ConfigError(_explain(exc, path)) from exc
 
 
 def _set(plain: dict[str, Any], dotted: str, value: Any) -> None:

@@ -42,6 +42,7 @@ VERDICTS = pa.schema(
         pa.field("f1", pa.float64()),  # null when there is no reference
         pa.field("evidence_recall", pa.float64()),  # null when there is no gold evidence
         pa.field("abstained", pa.bool_(), nullable=False),
+        pa.field("date_match", pa.bool_()),  # null when the reference is not a bare date
     ]
 )
 """One row per answer and judge profile; the scores that need no judge stand beside the outcome."""
@@ -109,7 +110,16 @@ QUESTIONS = _table(
     category=_TEXT,
     asked_at=_TIME,
 )
-GOLD = _table("trap", question_id=_TEXT, answer=_TEXT, evidence=_IDS, trap=_TEXT, abstain=_FLAG)
+GOLD = _table(
+    "trap",
+    question_id=_TEXT,
+    answer=_TEXT,
+    evidence=_IDS,
+    trap=_TEXT,
+    abstain=_FLAG,
+    kind=_TEXT,
+    explanation=_TEXT,
+)
 """References, apart from the questions here too."""
 
 SEGMENTS = _table(
@@ -203,6 +213,25 @@ RETRIEVALS = _table(
     score=_NUMBER,
 )
 """One row per line of an answer's context, in reading order."""
+PACKINGS = _table(
+    **_SCOPE,
+    question_id=_TEXT,
+    policy=_TEXT,
+    budget=_WHOLE,
+    action=_TEXT,
+    reason=_TEXT,  # why a router retained although another action promised more
+    flag=_TEXT,  # nothing_found, no_budget or nothing_fits; "" when something was packed
+    candidates=_WHOLE,  # lines on offer
+    candidate_tokens=_WHOLE,
+    packed=_WHOLE,  # lines that the answer prompt shows
+    tokens=_WHOLE,
+    shortened=_FLAG,
+    fallbacks=_WHOLE,  # texts that a model failed to write, so that raw lines stand in their place
+    utilities=pa.list_(_NUMBER),  # predicted, in the order retain, merge, abstract, rewrite; empty: no router
+    feature_names=_IDS,
+    features=pa.list_(_NUMBER),
+)
+"""One row per question of a run with a token budget: what was decided, and what became of it."""
 UNITS = _table("run", stage=_TEXT, **_SCOPE, status=_TEXT, failed=_WHOLE, reason=_TEXT, seconds=_NUMBER)
 """One row per unit of work: `status` is done, incomplete (`failed` questions) or failed."""
 TASKS = _table(name=_TEXT, status=_TEXT, failed=_WHOLE, reason=_TEXT, seconds=_NUMBER)
@@ -275,6 +304,7 @@ TABLES = {
     "notes": NOTES,
     "vectors": VECTORS,
     "retrievals": RETRIEVALS,
+    "packings": PACKINGS,
     "answers": ANSWERS,
     "verdicts": VERDICTS,
     "calls": CALLS,

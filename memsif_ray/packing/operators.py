@@ -71,6 +71,11 @@ class Packed:
         return joined(self.items)
 
 
+def shown(notes: Iterable[ContextItem]) -> tuple[ContextItem, ...]:
+    """Notes that say something, with their texts as the answer prompt shows them."""
+    return tuple(replace(note, text=escape(note.text)) for note in notes if not is_blank(note.text))
+
+
 def joined(items: Iterable[ContextItem]) -> str:
     """Lines as the answer prompt has them."""
     return "\n".join(item.text for item in items)
@@ -84,14 +89,14 @@ async def pack(action: Action, notes: Notes, *, question: Question, budget: int,
     Raises:
         ServiceError: When the endpoint failed.
     """
-    shown = [replace(note, text=escape(note.text)) for note in notes if not is_blank(note.text)]
-    if not shown:
+    lines = shown(notes)
+    if not lines:
         return Packed(action, (), 0, Flag.NOTHING_FOUND)
     if budget <= 0:
         return Packed(action, (), 0, Flag.NO_BUDGET)
     if action is Action.RETAIN:
-        return retained(shown, budget, tokens=tools.tokens)
-    return await _WRITERS[action](action, shown, question, budget, tools)
+        return retained(lines, budget, tokens=tools.tokens)
+    return await _WRITERS[action](action, lines, question, budget, tools)
 
 
 def retained(notes: Notes, budget: int, *, tokens: TokenCounter) -> Packed:

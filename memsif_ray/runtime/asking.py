@@ -11,6 +11,8 @@ from memsif_ray.errors import MemsifError, ReplyInvalid, ServiceBusy
 from memsif_ray.evaluation.protocol import question_order
 from memsif_ray.methods.answering import answer_from
 from memsif_ray.methods.base import AnswersItself, MemoryMethod, Tools
+from memsif_ray.packing.policy import Packing, router_of, within_budget
+from memsif_ray.packing.router import Router
 from memsif_ray.runtime.units import ROW_ERRORS, reason_of
 from memsif_ray.types import Answer, Context, Question
 
@@ -24,9 +26,11 @@ class Asked:
 
     Attributes:
         order: Place in the online order, from 0.
+        context: What the answer prompt shows: the method's context, or what packing made of it.
         failure: What a later start may mend. An unusable reply is no failure: it is what the model said,
             and the ledger would only repeat it.
-        seconds: Wall clock of retrieval and answer; learning is not part of it.
+        seconds: Wall clock of retrieval, packing and answer; learning is not part of it.
+        packing: How the context was made to fit; None in a run without a token budget.
     """
 
     question: Question
@@ -35,6 +39,7 @@ class Asked:
     answer: Answer
     failure: MemsifError | None = None
     seconds: float = 0.0
+    packing: Packing | None = None
 
 
 async def ask_in_order(
@@ -48,12 +53,13 @@ async def ask_in_order(
     remaining questions are outcomes that say so.
     """
     busy: list[Asked] = []
+    router = router_of(config.packing, embedder=tools.embedder.model_id)
     seed = tools.seed if config.order == "per-run" else config.seed
     for order, question in enumerate(question_order(questions, seed)):
         if len(busy) >= GIVE_UP_AFTER:
             yield not_asked(question, order, busy[-1].answer.error, failure=busy[-1].failure)
             continue
-        asked = await _ask(method, question, order, tools=tools, config=config)
+        asked = await _ask(method, question, order, tools=tools, config=config, router=router)
         busy = [*busy, asked] if isinstance(asked.failure, ServiceBusy) else []
         yield asked
 
@@ -65,16 +71,26 @@ def not_asked(question: Question, order: int, reason: str, *, failure: MemsifErr
 
 
 async def _ask(
-    method: MemoryMethod, question: Question, order: int, *, tools: Tools, config: RunConfig
+    method: MemoryMethod,
+    question: Question,
+    order: int,
+    *,
+    tools: Tools,
+    config: RunConfig,
+    router: Router | None,
 ) -> Asked:
     started = time.perf_counter()
     asked = Asked(question, order, Context(()), Answer(question.question_id, None))
     try:
-        asked = replace(asked, context=await method.context(question))
+        found = await method.context(question)
+        shown, packing = await within_budget(
+            found, question, config=config.packing, router=router, tools=tools
+        )
+        asked = replace(asked, context=shown, packing=packing)
         answer = await _answer(method, question, asked.context, tools=tools, config=config)
         asked = replace(asked, answer=answer, seconds=time.perf_counter() - started)
         if config.state == "online":  # else every question meets the memory as it was built
-            await method.learn(question, asked.context)
+            await method.learn(question, found)  # a small answer prompt teaches no less
     except ROW_ERRORS as exc:
         failure = None if isinstance(exc, ReplyInvalid) else exc
         return replace(asked, answer=replace(asked.answer, error=reason_of(exc)), failure=failure)

@@ -23,6 +23,7 @@ OF_UNITS = (
     "clusters",
     "notes",
     "retrievals",
+    "packings",
     "answers",
     "verdicts",
 )

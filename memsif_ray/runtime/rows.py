@@ -13,7 +13,7 @@ from memsif_ray.ports import TokenCounter
 from memsif_ray.runtime.asking import Asked
 from memsif_ray.runtime.grading import Graded
 from memsif_ray.runtime.units import DONE, INCOMPLETE, Unit
-from memsif_ray.schemas import ANSWERS, RETRIEVALS, VERDICTS
+from memsif_ray.schemas import ANSWERS, PACKINGS, RETRIEVALS, VERDICTS
 from memsif_ray.storage.memories import encode_memory
 from memsif_ray.storage.tables import encode
 from memsif_ray.types import Gold
@@ -58,6 +58,7 @@ class Session:
         return {
             "answers": [encode(answers, ANSWERS, **scope)],
             "retrievals": [encode(_retrievals(self.asked), RETRIEVALS, **scope)],
+            "packings": [encode([one.packing for one in self.asked if one.packing], PACKINGS, **scope)],
             "verdicts": [encode([grade.row for grade in self.grades], VERDICTS)],
             **encode_memory(learned, **scope),
         }

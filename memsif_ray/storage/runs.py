@@ -27,6 +27,7 @@ import yaml
 
 from memsif_ray import prompts
 from memsif_ray.config import RunConfig, fingerprint
+from memsif_ray.packing.router import load_router
 from memsif_ray.storage.files import write_text
 from memsif_ray.storage.sealed import SealedFolder
 
@@ -83,7 +84,7 @@ class RunFolder:
 def run_folder(config: RunConfig, data_sha256: str) -> RunFolder:
     """Where this run belongs: the same meaning gives the same folder, whatever the machine or speed."""
     identity = config.identity()
-    used = prompts.fingerprints({method.partition(":")[0] for method in config.methods})
+    used = prompts.fingerprints(_prompt_folders(config))
     digest = fingerprint(_meaning(identity), used, data_sha256, LOGIC_VERSION)
     return RunFolder(config.execution.output.resolve() / f"{config.data.dataset}-{digest}")
 
@@ -94,9 +95,20 @@ def write_config(folder: RunFolder, config: RunConfig) -> None:
     write_text(folder.path / "config.yaml", text)
 
 
+def _prompt_folders(config: RunConfig) -> set[str]:
+    """Those whose prompts the run may use: of its methods, and of packing when something is generated."""
+    methods = {method.partition(":")[0] for method in config.methods}
+    return methods if config.packing.policy == "retain" else methods | {"packing"}
+
+
 def _meaning(identity: dict[str, Any]) -> dict[str, Any]:
-    """The digest of the data stands for its path, which may differ from machine to machine."""
-    return {**identity, "data": {**identity["data"], "path": None}}
+    """Digests of the data and the router stand for their paths, which may differ from machine to machine."""
+    meaning = {**identity, "data": {**identity["data"], "path": None}}
+    router = identity.get("packing", {}).get("router")
+    if router is not None:
+        content = load_router(Path(router)).model_dump(mode="json")
+        meaning["packing"] = {**identity["packing"], "router": fingerprint(content)}
+    return meaning
 
 
 def _unit(path: Path) -> SealedFolder:
