@@ -21,6 +21,7 @@ from memsif_ray.methods.memsif import ABLATIONS, MemSIF
 from memsif_ray.methods.naive_rag import NaiveRag
 from memsif_ray.methods.oracle import Oracle
 from memsif_ray.methods.simplemem import SimpleMem
+from memsif_ray.methods.xmemory import XMemory
 
 __all__ = ["GROUPS", "METHODS", "MemoryMethod", "Tables", "Tools", "expand", "make_method"]
 
@@ -41,6 +42,7 @@ METHODS: dict[str, Callable[[RunConfig, Tools], MemoryMethod]] = {
     Mem0.name: Mem0,
     Mem0Additive.name: Mem0Additive,
     Gam.name: Gam,
+    XMemory.name: XMemory,
     SimpleMem.name: SimpleMem,
     MemoryOS.name: MemoryOS,
     "memgas": MemGAS,

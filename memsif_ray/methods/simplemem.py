@@ -8,13 +8,13 @@ Deviations:
     - Statements keep the ids of their messages, which the official code drops. Where the model names none,
       the message of the window that shares most words is the source.
     - A window whose reply stays unusable is kept message by message, verbatim; the official code loses it.
-    - Windows are read one after another, so that each is shown the first statements of the one before; the
-      official code reads them in parallel and shows what happens to be there.
+    - Windows are always read one after another, so that each is shown the first statements of the one
+      before; the official code can also read them in parallel.
     - Information needs and queries are one call instead of two, and so are the completeness check and the
       queries for what is missing. Reflection also ends when a search finds nothing new.
     - The five results of the structured filter are those nearest to the question, where the official code
-      takes the first five stored. Conditions are joined by "and"; a statement without a time of its own
-      counts by the day it was said.
+      takes any five. A statement without a time of its own counts by the day it was said, and names agree
+      when they share a word.
     - Time words are read by the project's date grammar, relative to the question's own time where it has
       one.
     - The context takes statements by their greatest cosine to any query while they fit the run's budget;
