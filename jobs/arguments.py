@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from memsif_ray.config import RunConfig, load_run_config, parse_settings
+from memsif_ray.config import RunConfig, load_run_config, load_sweep, parse_settings
 
 
 def parse(argv: Sequence[str] | None, *, about: str) -> RunConfig:
@@ -15,6 +16,21 @@ def parse(argv: Sequence[str] | None, *, about: str) -> RunConfig:
     Raises:
         ConfigError: When the file or a setting is wrong.
     """
+    arguments = _arguments(argv, about)
+    return load_run_config(arguments.config, parse_settings(arguments.settings))
+
+
+def parse_sweep(argv: Sequence[str] | None, *, about: str) -> list[tuple[dict[str, Any], RunConfig]]:
+    """The configurations that a command line with a sweep asks for, each with what it changes.
+
+    Raises:
+        ConfigError: When the file or a setting is wrong.
+    """
+    arguments = _arguments(argv, about)
+    return load_sweep(arguments.config, parse_settings(arguments.settings))
+
+
+def _arguments(argv: Sequence[str] | None, about: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("config", type=Path, help="YAML file, e.g. jobs/conf/sample.yaml")
     parser.add_argument(
@@ -25,5 +41,4 @@ def parse(argv: Sequence[str] | None, *, about: str) -> RunConfig:
         dest="settings",
         help="override one setting, e.g. --set memory.segments.tau_split=0.4",
     )
-    arguments = parser.parse_args(argv)
-    return load_run_config(arguments.config, parse_settings(arguments.settings))
+    return parser.parse_args(argv)

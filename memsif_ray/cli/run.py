@@ -13,6 +13,7 @@ from memsif_ray.config import RunConfig, load_run_config, parse_settings
 from memsif_ray.errors import ConfigError
 
 if TYPE_CHECKING:
+    from analysis.tables import Summary
     from memsif_ray.runtime.benchmark import RunResult
 
 _DATA, _MODELS, _HOW = "Data", "Methods and models", "Execution"
@@ -101,7 +102,7 @@ def run(
         **parse_settings(settings or []),
     }
     given = {key: value for key, value in overrides.items() if value is not None}
-    _benchmark(_with_judge_endpoint(load_run_config(config, given)), as_json=as_json)
+    _benchmark(with_judge_endpoint(load_run_config(config, given)), as_json=as_json)
 
 
 def _benchmark(config: RunConfig, *, as_json: bool) -> None:
@@ -111,7 +112,15 @@ def _benchmark(config: RunConfig, *, as_json: bool) -> None:
     with stdout_kept_clean():
         result = run_benchmark(config)
         summary = summary_of(result.folder)
-    plain = {
+    print_result(plain_result(result, summary), show_summary(summary), as_json=as_json)
+    for line in result.report():
+        note(line)
+    raise typer.Exit(exit_code_of(result))
+
+
+def plain_result(result: RunResult, summary: Summary) -> dict[str, Any]:
+    """A run's outcome as plain data."""
+    return {
         "folder": result.folder.path,
         "units": len(result.records),
         "failures": [
@@ -120,13 +129,10 @@ def _benchmark(config: RunConfig, *, as_json: bool) -> None:
         ],
         "summary": summary.as_dict(),
     }
-    print_result(plain, show_summary(summary), as_json=as_json)
-    for line in result.report():
-        note(line)
-    raise typer.Exit(_exit_code(result))
 
 
-def _exit_code(result: RunResult) -> int:
+def exit_code_of(result: RunResult) -> int:
+    """0 when nothing failed, else who must act."""
     if not result.failures:
         return 0
     asked = [record for record in result.records if record.stage == "ask"]
@@ -134,7 +140,7 @@ def _exit_code(result: RunResult) -> int:
     return NO_SERVICE if gone else SOME_FAILED
 
 
-def _with_judge_endpoint(config: RunConfig) -> RunConfig:
+def with_judge_endpoint(config: RunConfig) -> RunConfig:
     """A judge without an endpoint of its own is another model behind the same one.
 
     Raises:
