@@ -107,6 +107,8 @@ class MemGAS:
             ServiceError: When the endpoint or the embedder failed.
         """
         sessions = sessions_of(conversation)
+        if not sessions:
+            return
         described = await together(
             describe(session, tools=self._tools, window=self._window) for session in sessions
         )
