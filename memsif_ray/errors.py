@@ -5,6 +5,8 @@ MemsifError
 ├── ConfigError          a person must change the configuration or command
 │   └── EmbedderMismatch   stored vectors were made by another model or have another size
 ├── DataError            one input is not what it says: names the file and record
+├── NotFound             nothing of that name, for this caller
+├── Conflict             somebody changed it first, or it is used for something else
 ├── ReplyInvalid         a model's reply cannot be used; a bounded retry may help
 └── ServiceError         a dependency failed
     ├── ServiceBusy        429, 5xx, time-out: a retry may help
@@ -31,6 +33,14 @@ class EmbedderMismatch(ConfigError):
 
 class DataError(MemsifError):
     """An input file or record is not what it says; the message names both."""
+
+
+class NotFound(MemsifError):
+    """Nothing of that name exists for the caller; what belongs to another tenant does not exist."""
+
+
+class Conflict(MemsifError):
+    """The request does not fit what is there now; the message says what is."""
 
 
 class ReplyInvalid(MemsifError):

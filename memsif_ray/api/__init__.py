@@ -1,0 +1,1 @@
+"""The memory service over HTTP: server, clients, MCP tools and the inspector. Knows no Ray."""

@@ -1,0 +1,281 @@
+"""What the service asks of a database. `storage.sql` answers with SQLite or PostgreSQL.
+
+Messages are the truth; everything else about a conversation is its *state*, rows that were derived from
+them and from questions. Messages are stored before they are acknowledged, state when they are digested. So
+after a crash the state is loaded, and messages that it does not cover yet are digested again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from memsif_ray.service.models import AuditEntry, Operation, TenantUsage, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRow:
+    """One conversation.
+
+    Attributes:
+        key: Short, unique in the whole store and never reused; the middle of the ids of all it contains.
+        revision: Grows with every save; a writer that does not know the latest one is refused.
+        messages: Number of stored messages.
+    """
+
+    tenant: str
+    conversation_id: str
+    key: str
+    revision: int
+    messages: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message as it was accepted. `message_id` and `position` are unique in the conversation."""
+
+    message_id: str
+    position: int
+    session: int
+    session_name: str | None
+    role: str
+    name: str
+    content: str
+    timestamp: datetime
+    received_at: datetime
+    operation_id: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow:
+    """One row of a conversation's state.
+
+    Attributes:
+        table: E.g. `segments`, `fact_operations`, `vectors`.
+        key: Unique in its table.
+        content: Plain data, stored as JSON.
+        vector: Little-endian 32-bit floats.
+    """
+
+    table: str
+    key: str
+    content: Mapping[str, Any]
+    vector: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What `accept` found.
+
+    Attributes:
+        operation: The new operation; or the earlier one of the same idempotency key.
+        repeated: True for an earlier one: nothing was stored this time.
+    """
+
+    operation: Operation
+    repeated: bool
+
+
+class MemoryStore(Protocol):
+    """A database. Every method is one transaction, and what it returns is on disk when it returns.
+
+    All methods raise ServiceBusy when the database does not answer or is locked for too long.
+    """
+
+    async def conversation(self, tenant: str, conversation_id: str) -> ConversationRow | None:
+        """By its name."""
+        ...
+
+    async def conversation_of_key(self, tenant: str, key: str) -> ConversationRow | None:
+        """By the key in its ids."""
+        ...
+
+    async def conversations(self, tenant: str, *, after: str, limit: int) -> list[ConversationRow]:
+        """In order of id, those after `after` ("" = from the start)."""
+        ...
+
+    async def create(self, tenant: str, conversation_id: str) -> ConversationRow:
+        """The conversation, made if it is not there; safe to call at the same time from two places."""
+        ...
+
+    async def accept(
+        self,
+        key: str,
+        messages: Sequence[StoredMessage],
+        operation: Operation,
+        *,
+        idempotency: tuple[str, str] | None = None,
+    ) -> Accepted:
+        """Store messages and the operation that brought them.
+
+        Args:
+            key: Of the conversation.
+            messages: New ones only.
+            operation: As it is now, usually `pending`.
+            idempotency: The caller's key and a digest of the request.
+
+        Raises:
+            Conflict: When an id or position is taken (another writer was faster: load again), or the
+                idempotency key was used with another digest.
+        """
+        ...
+
+    async def messages(self, key: str, *, after: int = -1, limit: int | None = None) -> list[StoredMessage]:
+        """In order of position, those after `after`."""
+        ...
+
+    async def state(self, key: str) -> list[StateRow]:
+        """All rows, in the order in which each was first put."""
+        ...
+
+    async def save(
+        self,
+        key: str,
+        *,
+        revision: int,
+        put: Sequence[StateRow] = (),
+        delete: Collection[tuple[str, str]] = (),
+        operations: Sequence[Operation] = (),
+    ) -> int:
+        """Change the state: put rows, replacing those of the same table and key, and delete others.
+
+        Args:
+            key: Of the conversation.
+            revision: The one the writer knows.
+            put: New or changed rows.
+            delete: (table, key) of rows to erase for good.
+            operations: New versions of operations, written with it or not at all.
+
+        Returns:
+            The new revision.
+
+        Raises:
+            Conflict: When the conversation has another revision, or is gone.
+        """
+        ...
+
+    async def operation(self, tenant: str, operation_id: str) -> Operation | None:
+        """What became of a write."""
+        ...
+
+    async def put_operation(self, operation: Operation) -> None:
+        """Write a new version of an operation.
+
+        Raises:
+            Conflict: When it is not there.
+        """
+        ...
+
+    async def unfinished(self, key: str | None = None) -> list[Operation]:
+        """Operations that are `pending` or `running`, oldest first; of one conversation, or of all."""
+        ...
+
+    async def withdraw(self, operation: Operation) -> None:
+        """Take back the messages of an operation that was not digested, and write it as `cancelled`."""
+        ...
+
+    async def erase(self, key: str) -> None:
+        """Remove everything about a conversation so that no byte of it remains in the database's files."""
+        ...
+
+    async def adopt(
+        self,
+        row: ConversationRow,
+        messages: Sequence[StoredMessage],
+        state: Sequence[StateRow],
+        operation: Operation,
+    ) -> None:
+        """Store an imported conversation under its own key.
+
+        Raises:
+            Conflict: When its id or key is taken.
+        """
+        ...
+
+    async def add_usage(self, tenant: str, at: datetime, usage: Usage, *, requests: int = 1) -> None:
+        """Add to the tenant's account."""
+        ...
+
+    async def usage(self, tenant: str, *, since: datetime | None = None) -> TenantUsage:
+        """The tenant's account."""
+        ...
+
+    async def add_audit(self, tenant: str, entry: AuditEntry) -> None:
+        """Append to the tenant's audit log."""
+        ...
+
+    async def audit(self, tenant: str, *, before: int | None, limit: int) -> list[tuple[int, AuditEntry]]:
+        """Newest first, with the number of each; those before number `before`."""
+        ...
+
+    async def ping(self) -> None:
+        """Read and write something."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """An API key; the secret itself is never stored.
+
+    Attributes:
+        key_id: Public; in logs and audit entries.
+        tenant: Whose it is.
+        per_minute: Requests that it may make in a minute; None = the server's default.
+        revoked_at: Since when it is refused.
+    """
+
+    key_id: str
+    tenant: str
+    name: str
+    created_at: datetime
+    per_minute: int | None = None
+    revoked_at: datetime | None = None
+
+
+class KeyStore(Protocol):
+    """Tenants and their keys. Secrets are stored as hashes of a function made for high-entropy secrets."""
+
+    async def add_tenant(self, tenant: str) -> None:
+        """Make a tenant.
+
+        Raises:
+            Conflict: When there is one of that name.
+        """
+        ...
+
+    async def tenants(self) -> list[str]:
+        """All of them, sorted."""
+        ...
+
+    async def add_key(self, tenant: str, *, name: str, per_minute: int | None = None) -> tuple[KeyRow, str]:
+        """Make a key; returns it and its secret, which cannot be read again.
+
+        Raises:
+            NotFound: When there is no such tenant.
+        """
+        ...
+
+    async def keys(self, tenant: str) -> list[KeyRow]:
+        """A tenant's keys, revoked ones included."""
+        ...
+
+    async def revoke(self, key_id: str) -> None:
+        """Refuse it from now on.
+
+        Raises:
+            NotFound: When there is no such key.
+        """
+        ...
+
+    async def key_of(self, secret: str) -> KeyRow | None:
+        """The key of a secret, revoked or not; None for an unknown one. Takes the same time either way."""
+        ...
