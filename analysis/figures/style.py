@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -29,16 +30,28 @@ def new_figure(width: float = 6.4, height: float = 3.6) -> tuple[Figure, Axes]:
 
     Whatever stays black (text, axes, error bars) is drawn in the page's own text colour.
     """
+    figure, (axes,) = new_panels(1, width=width, height=height)
+    return figure, axes
+
+
+def new_panels(count: int, *, width: float = 6.4, height: float = 3.6) -> tuple[Figure, list[Axes]]:
+    """Like `new_figure`, with `count` pairs of axes side by side that share their vertical axis."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasSVG(figure)
     figure.patch.set_alpha(0)
-    axes = figure.add_subplot()
-    axes.patch.set_alpha(0)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=9)
-    axes.grid(axis="y", color="#808080", alpha=0.3, linewidth=0.6)
-    axes.set_axisbelow(True)
-    return figure, axes
+    panels = list(figure.subplots(1, count, sharey=True, squeeze=False)[0])
+    for axes in panels:
+        axes.patch.set_alpha(0)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=8)
+        axes.grid(axis="y", color="#808080", alpha=0.3, linewidth=0.6)
+        axes.set_axisbelow(True)
+    return figure, panels
+
+
+def look(place: int) -> dict[str, Any]:
+    """Colour and marker of the series at `place`, from 0."""
+    return {"color": PALETTE[place % len(PALETTE)], "marker": MARKERS[place % len(MARKERS)]}
 
 
 def as_svg(figure: Figure, title: str) -> str:
@@ -49,9 +62,9 @@ def as_svg(figure: Figure, title: str) -> str:
         title: What a screen reader says of it; also keeps its ids apart from those of other figures of one
             page, so no two figures of a page share a title.
     """
-    for axes in figure.axes:
-        if legend := axes.get_legend():
-            legend.set_frame_on(False)  # its box would be white on a dark page
+    legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
+    for legend in filter(None, legends):
+        legend.set_frame_on(False)  # its box would be white on a dark page
     buffer = io.StringIO()
     # Text stays text, to be searched and read aloud; ids depend on the content only.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "memsif-ray"}):

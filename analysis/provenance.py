@@ -1,0 +1,101 @@
+"""Where a report's numbers come from: configuration, models, prompts, data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+import yaml
+
+from analysis.page import Folded, Grid, Section
+from analysis.study import Run
+
+_INPUTS = ("conversations", "messages", "questions", "gold")
+
+
+def problems(run: Run) -> list[str]:
+    """Why a run is not complete, one reason a line; none when it is."""
+    units = run.table("units").filter(pl.col("status") != "done").collect()
+    lost = run.table("answers").filter(pl.col("answer").is_null()).collect()
+    asked = run.table("answers").select(pl.len()).collect().item()
+    found = [
+        f"{row['stage']} {row['method']} on {row['conversation_id']}: {row['status']}, {row['reason']}"
+        for row in units.to_dicts()
+    ]
+    if lost.height:
+        reasons = ", ".join(lost["error"].unique().sort().head(3))
+        found.append(f"{lost.height} of {asked} answers failed: {reasons}")
+    if not run.manifest.get("complete", False) and not found:
+        found.append("the run was not brought to its end")
+    return found
+
+
+def provenance(runs: Sequence[Run]) -> Section:
+    """Everything needed to see what was run, and to run it again."""
+    return Section(
+        "Provenance",
+        ["Two runs with the same data digests asked the same questions about the same messages."],
+        [
+            _runs_grid(runs),
+            _calls_grid(runs),
+            _data_grid(runs),
+            *(
+                Folded(
+                    f"Configuration of {run.path.name}",
+                    [("config.yaml", yaml.safe_dump(dict(run.config), allow_unicode=True, sort_keys=False))],
+                )
+                for run in runs
+            ),
+        ],
+    )
+
+
+def _runs_grid(runs: Sequence[Run]) -> Grid:
+    rows = []
+    for run in runs:
+        counts = {
+            name: str(run.table(name).select(pl.len()).collect().item())
+            for name in ("conversations", "messages", "questions", "answers")
+        }
+        state = "incomplete" if problems(run) else "complete"
+        seeds = (str(run.config.get("seed", "")), str(run.config.get("runs", "")))
+        rows.append([run.path.name, " and ".join(run.datasets), *counts.values(), *seeds, state])
+    header = (
+        "Run",
+        "Dataset",
+        "Conversations",
+        "Messages",
+        "Questions",
+        "Answers",
+        "Seed",
+        "Repeats",
+        "State",
+    )
+    return Grid("runs", "Runs", header, rows)
+
+
+def _calls_grid(runs: Sequence[Run]) -> Grid:
+    by = ("stage", "model", "prompt_id", "prompt_fingerprint")
+    rows = []
+    for run in runs:
+        table = run.table("calls").group_by(by).agg(n=pl.len()).sort(by).collect()
+        for row in table.to_dicts():
+            named = (row["prompt_id"] or "–", row["prompt_fingerprint"] or "–")
+            rows.append([run.path.name, row["stage"], row["model"], *named, f"{row['n']:,}"])
+    return Grid(
+        "prompts",
+        "Models and prompts",
+        ("Run", "Stage", "Model", "Prompt", "Fingerprint", "Calls"),
+        rows,
+        "A prompt's fingerprint changes with its text or its schema.",
+    )
+
+
+def _data_grid(runs: Sequence[Run]) -> Grid:
+    rows = [
+        [run.path.name, name, f"{seal['rows']:,}", seal["sha256"]]
+        for run in runs
+        for name, seal in run.manifest.get("tables", {}).items()
+        if name in _INPUTS
+    ]
+    return Grid("data", "Data as it was asked", ("Run", "Table", "Rows", "SHA-256"), rows)
