@@ -6,6 +6,7 @@ whatever builds prompts is handed questions only, so a reference answer cannot l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -96,6 +97,8 @@ class Gold:
         evidence: Repaired gold message ids that exist in the conversation.
         trap: The adversarial answer that must be scored wrong, if any.
         abstain: True when the right reply says that it was never mentioned.
+        kind: The benchmark's own question type, e.g. `single-session-preference`; "" where it has none.
+        explanation: Why the question cannot be answered, where the benchmark says so.
     """
 
     question_id: str
@@ -103,6 +106,8 @@ class Gold:
     evidence: tuple[str, ...] = ()
     trap: str | None = None
     abstain: bool = False
+    kind: str = ""
+    explanation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +356,8 @@ class ChatRequest:
         prompt_fingerprint: Hash of the prompt file and its schema.
         attempt: 0 for the first try; a retry after an unusable reply counts up, so it is a new call.
         logprobs: Whether the reply's mean log-probability is wanted; not every endpoint can tell it.
+        parse: How the reply is read, given its schema, by whoever asks and by the ledger alike; None means
+            `prompts.replies.parse_reply`. It decides nothing about the reply itself.
     """
 
     stage: str
@@ -365,6 +372,7 @@ class ChatRequest:
     scope: CallScope = field(default_factory=CallScope)
     attempt: int = 0
     logprobs: bool = False
+    parse: Callable[[ChatReply, dict[str, Any] | None], Any] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

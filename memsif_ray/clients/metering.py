@@ -135,7 +135,7 @@ def _about(request: ChatRequest, key: str, occurrence: int) -> dict[str, Any]:
 
 def _outcome(reply: ChatReply, request: ChatRequest) -> str:
     try:
-        parse_reply(reply, request.schema)
+        (request.parse or parse_reply)(reply, request.schema)
     except ReplyInvalid as exc:
         return f"invalid:{exc.reason}"
     return "ok"

@@ -102,7 +102,14 @@ def parse_record(raw: Any, where: str, *, point_in_time: bool = False) -> Histor
         conversation=Conversation(question_id, "longmemeval", ("user", "assistant"), messages),
         questions=(Question(question_id, question_id, 0, record.question.strip(), category, asked_at),),
         gold={
-            question_id: Gold(question_id, "" if abstain else record.answer, gold_evidence, abstain=abstain)
+            question_id: Gold(
+                question_id,
+                "" if abstain else record.answer,
+                gold_evidence,
+                abstain=abstain,
+                kind=record.question_type,
+                explanation=record.answer if abstain else "",
+            )
         },
         strict_evidence={question_id: gold_evidence},
         counts=Counter(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -22,7 +22,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined, Template
 
 from memsif_ray.text import truncate
-from memsif_ray.types import CallScope, ChatRequest
+from memsif_ray.types import CallScope, ChatReply, ChatRequest
 
 _TAGS = (
     *("answer", "candidate", "conversation", "draft", "episode", "evidence", "facts", "history", "memory"),
@@ -74,6 +74,7 @@ class Prompt:
         seed: int = 0,
         attempt: int = 0,
         schema: dict[str, Any] | None = None,
+        parse: Callable[[ChatReply, dict[str, Any] | None], Any] | None = None,
         **values: Any,
     ) -> ChatRequest:
         """Render into a request; `schema` narrows the file's schema, e.g. to the ids on offer.
@@ -93,6 +94,7 @@ class Prompt:
             prompt_fingerprint=self.fingerprint,
             scope=scope,
             attempt=attempt,
+            parse=parse,
         )
 
     def _block(self, block: str, values: dict[str, Any]) -> str:

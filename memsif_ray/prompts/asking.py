@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.ports import ChatModel
 from memsif_ray.prompts import load
 from memsif_ray.prompts.replies import parse_reply
-from memsif_ray.types import CallScope
+from memsif_ray.types import CallScope, ChatReply
 
 ATTEMPTS = 2
 """Tries per question put to a model. Retries after transport errors are the adapter's, not counted here."""
@@ -25,12 +26,14 @@ async def ask(
     seed: int = 0,
     schema: dict[str, Any] | None = None,
     attempts: int = ATTEMPTS,
+    parse: Callable[[ChatReply, dict[str, Any] | None], Any] = parse_reply,
     **values: Any,
 ) -> Any:
     """Render `prompt`, call `model`, and return the checked reply (JSON, or text without a schema).
 
     A retry asks again with a different seed and a slightly raised temperature: the same greedy
-    request would only give the same unusable reply.
+    request would only give the same unusable reply. `parse` reads a reply by its schema and raises
+    `ReplyInvalid` when it is unusable.
 
     Raises:
         ReplyInvalid: When every attempt gave an unusable reply.
@@ -46,11 +49,12 @@ async def ask(
             seed=seed + attempt,
             attempt=attempt,
             schema=schema,
+            parse=parse,
             **values,
         )
         reply = await model.complete(request)
         try:
-            return parse_reply(reply, request.schema)
+            return parse(reply, request.schema)
         except ReplyInvalid:
             if attempt == attempts - 1:
                 raise
