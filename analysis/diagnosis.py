@@ -51,13 +51,16 @@ def nce_grids(summary: SpreadSummary, changes: Sequence[Change], reading: str, p
         reading: `strict` or `repaired`.
         paper: Whose published numbers to show beside ours; "" for none.
     """
+    near, between, far = summary.bins
     rows = {
-        "scored questions": ("", f"{summary.questions:,}"),
-        "questions with ≥ 2 evidence ids": ("dispersed", str(summary.dispersed)),
-        "TED in [0, 0.1) / [0.1, 0.3) / [0.3, 1]": ("bins", " / ".join(map(str, summary.bins))),
-        "NCE, TED ≥ 0.3": ("nce", " + ".join(f"{n} {c.value}" for c, n in summary.nce.items()) or _NONE),
+        "scored questions": ("questions", f"{summary.questions:,}"),
+        "with ≥ 2 evidence ids": ("dispersed", f"{summary.dispersed:,}"),
+        "TED in [0, 0.1)": ("near", f"{near:,}"),
+        "TED in [0.1, 0.3)": ("between", f"{between:,}"),
+        "TED in [0.3, 1]: NCE": ("far", f"{far:,}"),
+        **{f"NCE {c.value}": (c.value, _share(n, far)) for c, n in summary.nce.items()},
         "mean TED of NCE": ("mean_ted", _number(summary.mean_ted, ".3f")),
-        "mean span of NCE (messages)": ("mean_span", _number(summary.mean_span, ".1f")),
+        "mean span of NCE": ("mean_span", _number(summary.mean_span, ".1f")),
     }
     beside = _beside(rows, published.NCE.get(paper))
     found = [Grid("nce", f"Non-contiguous evidence, {reading} ids", *beside, caption=_READINGS)]
@@ -88,10 +91,7 @@ def corpus_grid(summary: CorpusSummary, tokenizer: str, source: LoadReport, pape
         "sessions per history": ("sessions", _extent(summary.sessions, ",.1f")),
         "tokens per history": ("tokens", _number(summary.tokens.mean, ",.0f")),
         "date span (days)": ("days", _extent(summary.days, ",.1f")),
-        **{
-            category.value: (category.value, f"{n:,} ({100 * n / max(questions, 1):.1f}%)")
-            for category, n in summary.categories.items()
-        },
+        **{c.value: (c.value, _share(n, questions)) for c, n in summary.categories.items()},
         "questions": ("questions", f"{questions:,}"),
     }
     beside = _beside(rows, published.CORPUS.get(paper))
@@ -255,6 +255,10 @@ def _extent(extent: Extent, form: str) -> str:
     if extent.mean is None:
         return _NONE
     return f"{extent.mean:{form}} ({extent.low:,}–{extent.high:,})"
+
+
+def _share(number: int, whole: int) -> str:
+    return f"{number:,} ({100 * number / max(whole, 1):.1f}%)"
 
 
 def _percent(value: float | None) -> str:

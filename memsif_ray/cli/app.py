@@ -11,6 +11,7 @@ from memsif_ray import __version__
 from memsif_ray.cli.bench import app as bench_app
 from memsif_ray.cli.calibrate import calibrate
 from memsif_ray.cli.data import app as data_app
+from memsif_ray.cli.diagnose import app as diagnose_app
 from memsif_ray.cli.doctor import doctor
 from memsif_ray.cli.failures import EPILOG, CommandGroup
 from memsif_ray.cli.methods import methods
@@ -32,6 +33,7 @@ for command in (run, sweep, show, methods, doctor, calibrate):
     app.command(epilog=EPILOG)(command)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
+app.add_typer(diagnose_app, name="diagnose")
 
 
 @app.callback()

@@ -148,7 +148,7 @@ def summarise(spreads: Sequence[EvidenceSpread]) -> SpreadSummary:
         questions=len(spreads),
         dispersed=len(teds),
         bins=(near, len(teds) - near - len(subset), len(subset)),
-        nce={category: categories[category] for category in Category if category in categories},
+        nce={c: categories[c] for c in Category if c is not Category.ADVERSARIAL},
         mean_ted=fmean(spread.ted or 0.0 for spread in subset) if subset else None,
         mean_span=fmean(spread.span or 0 for spread in subset) if subset else None,
     )
