@@ -77,8 +77,7 @@ class Worker:
         Only a wrong configuration, which is nothing to write down, is just returned, as `stopped`.
         """
         try:
-            with _Blamed(unit):
-                return await (self._build(unit) if unit.run is None else self._ask(unit))
+            return await self._tried(unit)
         except ConfigError as exc:
             return record(unit, status=STOPPED, reason=str(exc))
 
@@ -86,16 +85,21 @@ class Worker:
     def _toolbox(self) -> Toolbox:
         return self._make_toolbox()
 
-    async def _build(self, unit: Unit) -> UnitRecord:
-        started = time.perf_counter()
+    async def _tried(self, unit: Unit) -> UnitRecord:
+        """A memory that cannot be built, or questions that cannot be read, cost this unit and no other."""
         try:
-            inputs = await asyncio.to_thread(read_inputs, self._folder, unit.conversation_id)
-            with self._toolbox.opened(unit.ledger(self._folder), unit.scope) as bench:
-                method = make_method(unit.method, self._config, bench.tools)
-                await method.ingest(inputs.conversation)
-                self._toolbox.tally.add(built=1)
+            with _Blamed(unit):
+                return await (self._build(unit) if unit.run is None else self._ask(unit))
         except ROW_ERRORS as exc:
             return seal(unit, self._folder, {}, status=FAILED, reason=reason_of(exc))
+
+    async def _build(self, unit: Unit) -> UnitRecord:
+        started = time.perf_counter()
+        inputs = await asyncio.to_thread(read_inputs, self._folder, unit.conversation_id)
+        with self._toolbox.opened(unit.ledger(self._folder), unit.scope) as bench:
+            method = make_method(unit.method, self._config, bench.tools)
+            await method.ingest(inputs.conversation)
+            self._toolbox.tally.add(built=1)
         tables = encode_memory(
             method.dump(), method=unit.method, conversation_id=unit.conversation_id, run=None
         )

@@ -135,3 +135,36 @@ async def test_a_failed_answer_is_ungraded_and_so_is_one_whose_judge_fails():
     assert ungraded.row["reason"] == "ServiceBusy: gone"
     assert (await graded(bad, gold, unit=unit, judge=right, tools=tools)).row["outcome"] is None
     assert (await graded(good, gold, unit=unit, judge=None, tools=tools)).row["outcome"] is None
+
+
+async def test_cold_questions_teach_nothing_so_that_each_meets_the_memory_as_it_was_built():
+    method, (_, tools) = Counting(), tools_for()
+    config = CONFIG.model_copy(update={"state": "cold"})
+    asked = [one async for one in ask_in_order(method, QUESTIONS, tools=tools, config=config)]
+    assert {one.context.text for one in asked} == {"learned 0"}
+    assert [step for step, _ in method.log] == ["context"] * 30
+
+
+@pytest.mark.parametrize(("order", "differ"), [("fixed", False), ("per-run", True)])
+async def test_runs_may_have_orders_of_their_own_and_the_first_has_the_fixed_one(order, differ):
+    config = CONFIG.model_copy(update={"order": order})
+    read = []
+    for run in range(3):
+        tools = replace(tools_for()[1], seed=CONFIG.seed + run)  # as a worker makes them
+        asked = [one async for one in ask_in_order(Counting(), QUESTIONS, tools=tools, config=config)]
+        read.append([one.question.question_id for one in asked])
+    assert read[0] == ORDERED
+    assert (len({tuple(ids) for ids in read}) == 3) is differ
+    assert all(sorted(ids) == sorted(ORDERED) for ids in read)
+
+
+class Knowing(Counting):
+    async def answer(self, question, context):
+        return f"I know: {context.text}"
+
+
+async def test_a_method_that_answers_itself_is_not_answered_for():
+    method, (chat, tools) = Knowing(), tools_for()
+    asked = await ask_all(method, tools, QUESTIONS[:2])
+    assert [one.answer.text for one in asked] == ["I know: learned 0", "I know: learned 1"]
+    assert chat.requests == []

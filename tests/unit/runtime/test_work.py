@@ -7,6 +7,8 @@ import pytest
 from memsif_ray.clients.scripted_server import Fault, scripted_server
 from memsif_ray.config import DataConfig, RunConfig
 from memsif_ray.datasets import load
+from memsif_ray.errors import DataError, ReplyInvalid, ServiceBusy
+from memsif_ray.methods import METHODS as REGISTRY
 from memsif_ray.runtime.progress import Tally
 from memsif_ray.runtime.toolbox import Toolbox
 from memsif_ray.runtime.units import DONE, FAILED, INCOMPLETE, STOPPED, Unit, last_record
@@ -138,3 +140,55 @@ async def test_a_wrong_configuration_stops(folder):
     assert stopped.status == STOPPED
     assert "/no/such/model" in stopped.reason
     assert last_record(BUILD, folder) is None
+
+
+async def test_the_oracle_is_told_the_evidence_of_each_question_and_shows_that(folder):
+    with scripted_server() as server:
+        worker = worker_for(folder, server.base_url)
+        await worker.do(Unit("oracle", "vera"))
+        asked = await worker.do(Unit("oracle", "vera", 0))
+    assert asked.status == DONE
+    rows = asked.unit.folder(folder).read("answers").to_pylist()
+    assert any(row["gold_evidence"] for row in rows)
+    for row in rows:
+        assert sorted(row["context_message_ids"]) == sorted(row["gold_evidence"])
+
+
+class Faulty:
+    """A method with a defect of its own: a bug, or an error that it raises on purpose."""
+
+    def __init__(self, error):
+        self._error = error
+
+    async def ingest(self, conversation):
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [DataError("odd"), ReplyInvalid("not_json"), ServiceBusy("gone")])
+async def test_an_error_raised_on_purpose_costs_that_conversation_only(folder, monkeypatch, error):
+    monkeypatch.setitem(REGISTRY, "faulty", lambda config, tools: Faulty(error))
+    with scripted_server() as server:
+        worker = worker_for(folder, server.base_url)
+        built = await worker.do(Unit("faulty", "vera"))
+        asked = await worker.do(Unit("faulty", "vera", 0))
+        other = await worker.do(BUILD)
+    assert (built.status, asked.status, other.status) == (FAILED, FAILED, DONE)
+    assert type(error).__name__ in built.reason
+    assert len(asked.unit.folder(folder).read("answers")) == 4
+
+
+async def test_a_bug_stops_the_run_and_names_the_method_and_the_conversation(folder, monkeypatch):
+    monkeypatch.setitem(REGISTRY, "faulty", lambda config, tools: Faulty(ZeroDivisionError("oops")))
+    with scripted_server() as server, pytest.raises(ZeroDivisionError) as caught:
+        await worker_for(folder, server.base_url).do(Unit("faulty", "vera"))
+    assert caught.value.__notes__ == ["in the build unit of faulty on vera"]
+
+
+@pytest.mark.parametrize("unit", [BUILD, ASK])
+async def test_a_damaged_input_costs_that_conversation_only(folder, unit):
+    path = folder.inputs("vera").file("gold" if unit.run is not None else "messages")
+    path.write_bytes(path.read_bytes()[:-1])
+    with scripted_server() as server:
+        done = await worker_for(folder, server.base_url).do(unit)
+    assert done.status == FAILED
+    assert path.name in done.reason
