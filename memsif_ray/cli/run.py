@@ -78,7 +78,7 @@ def run(
         _option(
             "--policy",
             _MODELS,
-            "How contexts are packed into it: retain (default), merge, abstract, rewrite, router, router-safe.",
+            "How to keep it: retain (default), merge, abstract, rewrite, router, router-safe.",
         ),
     ] = None,
     router: Annotated[Path | None, _option("--router", _MODELS, "A trained router's file.")] = None,
