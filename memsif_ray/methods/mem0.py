@@ -19,6 +19,7 @@ Deviations:
     - Every speaker whose turns have the role `user` owns a store, so an assistant owns none, a lone
       speaker has one, and a group has one each; the evaluation knows two speakers only.
     - Memories of all speakers share the context's token budget by score instead of 30 each in full.
+    - Prompts cut a new message at 3,000 characters and one before the batch at 300.
     - A memory cites all messages of the batches that taught it, for evidence recall.
 """
 

@@ -14,6 +14,7 @@ Deviations:
     - Entities come from the run's shared extractor and BM25 from the shared index, not from the official
       spaCy pipeline and vector store.
     - Of a question with more than 8 entities the first 8 in alphabetical order count.
+    - Prompts cut a new message at 3,000 characters and one before the batch at 300.
     - A memory cites all messages of the batch that taught it, for evidence recall.
 """
 

@@ -11,6 +11,7 @@ Deviations:
     - The user side is whoever has the role `user`, or between people the first speaker; all others together
       are the other side, so a lone speaker's messages are a page each.
     - Several answers in a row stay in one page, where the official LoCoMo script keeps the last.
+    - Prompts cut a message at 1,000 to 2,000 characters, and a page has at most two topics.
     - The short-term queue holds 7 pages as in the paper; the code has 10 and its LoCoMo script 1.
     - Time is that of the conversation and the questions, never the clock, in recency and in heat.
     - Of each chain one note keeps the summary; a page points back to the page before it only.
