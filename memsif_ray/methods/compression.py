@@ -72,9 +72,12 @@ class _LLMLingua:
     def attention(self, texts: Sequence[str]) -> list[float]:
         with self._lock:
             spans, weights = self._attended(texts)
-        return [_share(weights, spans[: i + 1]) for i in range(1, len(spans))]
+        return [share_of_neighbour(weights, spans[: i + 1]) for i in range(1, len(spans))]
 
     def _compressed(self, text: str, rate: float) -> str:
+        tokenizer = self._engine.tokenizer
+        if set(tokenizer.encode(text)) <= set(tokenizer.all_special_ids):
+            return text  # only unknown tokens, e.g. emoji: llmlingua 0.2 raises IndexError on these
         return str(self._engine.compress_prompt([text], rate=rate)["compressed_prompt"]).strip() or text
 
     def _length(self, text: str) -> int:
@@ -116,8 +119,13 @@ class _LLMLingua:
         return [range(max(s.start, inner.start), min(s.stop, inner.stop)) for s in spans], weights
 
 
-def _share(weights: np.ndarray, spans: Sequence[range]) -> float:
-    """Of the attention that the last span pays to those before it, the share of its neighbour."""
+def share_of_neighbour(weights: np.ndarray, spans: Sequence[range]) -> float:
+    """Of the attention that the last span's tokens pay to the spans before it, the share of the nearest one.
+
+    Args:
+        weights: Attention from each token (row) to each token, shape (tokens, tokens).
+        spans: Token ranges, at least two; an empty one neither pays nor gets attention.
+    """
     *earlier, own = spans
     paid = [weights[own.start : own.stop, s.start : s.stop].sum() for s in earlier]
     return float(paid[-1] / sum(paid)) if sum(paid) > 0 else 0.0

@@ -62,7 +62,9 @@ TOP_K_OTHERWISE = 60
 class Settings(Strict):
     """`baselines.lightmem.*`, for both variants."""
 
-    compressor: str = Field(MODEL, description="Hub id or folder of an LLMLingua-2 token classifier")
+    compressor: str = Field(
+        MODEL, description="Hub id of an LLMLingua-2 classifier, or a folder whose name contains it"
+    )
     rate: float = Field(0.6, gt=0, le=1, description="Share of the tokens that compression keeps")
     sensory_tokens: int = Field(512, ge=1, description="Of the buffer that is cut into topics")
     short_term_tokens: int = Field(512, ge=1, description="Of topics per extraction (256, 512, 768, 1024)")
