@@ -15,6 +15,7 @@ from memsif_ray.methods.groups import GROUPS, expand
 from memsif_ray.methods.lightmem import LightMem, with_compressor
 from memsif_ray.methods.mem0 import Mem0
 from memsif_ray.methods.mem0_additive import Mem0Additive
+from memsif_ray.methods.mem0_official import Mem0Official
 from memsif_ray.methods.memgas import MemGAS
 from memsif_ray.methods.memoryos import MemoryOS
 from memsif_ray.methods.memsif import ABLATIONS, MemSIF
@@ -39,6 +40,7 @@ METHODS: dict[str, Callable[[RunConfig, Tools], MemoryMethod]] = {
     FullContext.name: FullContext,
     NaiveRag.name: NaiveRag,
     "naive-rag:neighbours": partial(NaiveRag, neighbours=1),
+    Mem0Official.name: Mem0Official,
     Mem0.name: Mem0,
     Mem0Additive.name: Mem0Additive,
     Gam.name: Gam,
