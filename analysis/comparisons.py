@@ -7,13 +7,13 @@ undefined.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 
 from analysis.intervals import SEED, cluster_bootstrap, stratified_bootstrap
@@ -87,11 +87,10 @@ def paired(questions: pl.LazyFrame, reference: str, metric: Metric = "score") ->
 
 
 def differences(pairs: pl.DataFrame, *, stratified: bool) -> pl.DataFrame:
-    """One row per other method: the reference minus it.
+    """One row per other method: the reference minus it, with the paired bootstrap's interval.
 
-    Columns: method; n, point, low, high, flag and skipped of the
-    [`Interval`][analysis.intervals.Interval]; only_ours, only_theirs, undecided and p of
-    [`McNemar`][analysis.comparisons.McNemar]; p_holm, corrected for all rows.
+    Columns: method; n, point, low, high, flag and skipped of an
+    [`Interval`][analysis.intervals.Interval].
 
     Args:
         pairs: From [`paired`][analysis.comparisons.paired].
@@ -100,22 +99,37 @@ def differences(pairs: pl.DataFrame, *, stratified: bool) -> pl.DataFrame:
     group = "category" if stratified else "conversation_id"
     bootstrap = stratified_bootstrap if stratified else cluster_bootstrap
     rows = []
-    for k, ((method,), part) in enumerate(pairs.group_by("method", maintain_order=True), start=1):
-        ours, theirs = (part[side].fill_null(float("nan")).to_numpy() for side in ("ours", "theirs"))
-        test = asdict(mcnemar(ours, theirs))
-        del test["flag"]  # its counts say the same
+    for k, (method, part) in enumerate(_by_method(pairs), start=1):
+        ours, theirs = _columns(part)
         interval = bootstrap(ours - theirs, part[group].to_list(), seed=SEED + k)
-        rows.append({"method": method, **asdict(interval), **test})
-    corrected = holm([row["p"] for row in rows])
-    return pl.DataFrame(
-        [row | {"p_holm": p} for row, p in zip(rows, corrected, strict=True)], schema=_DIFFERENCES
-    )
+        rows.append({"method": method, **asdict(interval)})
+    ends = {"point": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    kinds = {"method": pl.String, "n": pl.Int64, **ends, "flag": pl.String, "skipped": pl.Int64}
+    return pl.DataFrame(rows, schema=kinds)
 
 
-_DIFFERENCES = {
-    "method": pl.String,
-    **{"n": pl.Int64, "point": pl.Float64, "low": pl.Float64, "high": pl.Float64},
-    **{"flag": pl.String, "skipped": pl.Int64},
-    **{"only_ours": pl.Int64, "only_theirs": pl.Int64, "undecided": pl.Int64},
-    **{"p": pl.Float64, "p_holm": pl.Float64},
-}
+def discordance(pairs: pl.DataFrame) -> pl.DataFrame:
+    """One row per other method: McNemar's test against the reference.
+
+    Columns: method; only_ours, only_theirs, undecided and p of [`McNemar`][analysis.comparisons.McNemar];
+    p_holm, corrected for all rows.
+    """
+    tests = {method: mcnemar(*_columns(part)) for method, part in _by_method(pairs)}
+    corrected = holm([test.p for test in tests.values()])
+    rows = [
+        (method, test.only_ours, test.only_theirs, test.undecided, test.p, p)
+        for (method, test), p in zip(tests.items(), corrected, strict=True)
+    ]
+    counts = {"only_ours": pl.Int64, "only_theirs": pl.Int64, "undecided": pl.Int64}
+    kinds = {"method": pl.String, **counts, "p": pl.Float64, "p_holm": pl.Float64}
+    return pl.DataFrame(rows, schema=kinds, orient="row")
+
+
+def _by_method(pairs: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    for (method,), part in pairs.group_by("method", maintain_order=True):
+        yield str(method), part
+
+
+def _columns(part: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ours, theirs = (part[side].fill_null(float("nan")).to_numpy() for side in ("ours", "theirs"))
+    return ours, theirs

@@ -10,7 +10,7 @@ import polars as pl
 from analysis.grids import percent
 from analysis.page import Folded
 from analysis.questions import scored_answers
-from analysis.study import Run
+from analysis.study import Run, Study
 from memsif_ray.text import truncate
 from memsif_ray.types import Outcome
 
@@ -20,17 +20,18 @@ _MOST_DECISIONS = 12
 _ORDER = ("method", "conversation_id", "question_index", "run")
 
 
-def failures(run: Run, profile: str, limit: int) -> tuple[list[Folded], int]:
-    """At most `limit` failures per method as entries to open, and how many there are in all.
+def failures(study: Study, run: Run, limit: int) -> tuple[list[Folded], int]:
+    """At most `limit` failures of a run per method as entries to open, and how many there are in all.
 
     A failure is an answer that never came, one that was judged wrong or whose verdict nobody can read, and,
     where nobody judged, one that shares no word with the reference (F1 of 0).
     """
-    wrong = _wrong(run, profile)
+    wrong = _wrong(run, study.profile)
     shown = wrong.group_by("method", maintain_order=True).head(limit)
     said = _said(run, set(shown["conversation_id"]))
     decided = _decided(run, shown)
-    return [_entry(row, said, decided) for row in shown.to_dicts()], wrong.height
+    entries = [_entry(row, study.name(row["method"], run), said, decided) for row in shown.to_dicts()]
+    return entries, wrong.height
 
 
 def _wrong(run: Run, profile: str) -> pl.DataFrame:
@@ -65,7 +66,7 @@ def _decided(run: Run, shown: pl.DataFrame) -> dict[tuple[str, str], list[Row]]:
 
 
 def _entry(
-    row: Row, said: Mapping[tuple[str, str], str], decided: Mapping[tuple[str, str], list[Row]]
+    row: Row, name: str, said: Mapping[tuple[str, str], str], decided: Mapping[tuple[str, str], list[Row]]
 ) -> Folded:
     evidence = [
         f"{i}: {said.get((row['conversation_id'], i), 'not in the data')}" for i in row["gold_evidence"]
@@ -81,10 +82,8 @@ def _entry(
         "Context": f"{row['context_tokens']:,} tokens, {row['context_items']} lines\n{row['context']}",
         "Decisions": _decisions(row, decided),
     }
-    title = (
-        f"{row['method']} · {row['conversation_id']} · {row['category']} · {_word(row)} · {row['question']}"
-    )
-    return Folded(title, [(term, _cut(text)) for term, text in pairs.items() if text])
+    title = (name, row["conversation_id"], row["category"], _word(row), row["question"])
+    return Folded(" · ".join(title), [(term, _cut(text)) for term, text in pairs.items() if text])
 
 
 def _word(row: Row) -> str:

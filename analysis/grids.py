@@ -55,14 +55,20 @@ def asked_categories(scores: pl.DataFrame) -> list[str]:
     return [category for category in CATEGORIES if category in asked and category != _ADVERSARIAL]
 
 
-def methods_of(summary: Summary, reference: str) -> list[str]:
-    """All methods, the reference first."""
-    return sorted(summary.costs["method"], key=lambda method: (method != reference, method))
+def all_categories(scores: pl.DataFrame) -> list[str]:
+    """Those, their total, and the adversarial one last, since it is part of no total."""
+    asked = set(scores["category"])
+    return [c for c in (*asked_categories(scores), TOTAL, _ADVERSARIAL) if c in asked]
 
 
-def main_grid(summary: Summary, reference: str, name: str = "main") -> Grid:
-    """Accuracy by category with F1 and evidence recall beside it, and adversarial questions apart."""
-    methods = methods_of(summary, reference)
+def main_grid(summary: Summary, methods: Sequence[str], name: str = "main") -> Grid:
+    """Accuracy by category with F1 and evidence recall beside it, and adversarial questions apart.
+
+    Args:
+        summary: Of all methods.
+        methods: Their names in the order of the rows; the first is what the others are compared with.
+        name: Of the files.
+    """
     cells = _Cells(summary.scores)
     significant = dagger_marks(summary)
     adversarial = _ADVERSARIAL in set(summary.scores["category"])
@@ -80,7 +86,7 @@ def main_grid(summary: Summary, reference: str, name: str = "main") -> Grid:
         _rows(methods, [*columns, *_missing(summary.scores, methods)]),
         f"In %. {MARKS} ACC: judged right, mean of runs per question, without adversarial questions, which "
         "stand apart (Adv.: right is to abstain). Recall: share of gold evidence in the context. † the 95 % "
-        f"interval of the difference to {reference} excludes zero; ‡ and McNemar's exact p is below 0.05 "
+        f"interval of the difference to {methods[0]} excludes zero; ‡ and McNemar's exact p is below 0.05 "
         "after Holm's correction. Failed answers count as wrong; unscored ones (invalid or no verdict) "
         "count neither way.",
     )
@@ -126,10 +132,9 @@ def _rows(methods: Sequence[str], columns: Sequence[Sequence[str | Marked]]) -> 
     return [[method, *(column[place] for column in columns)] for place, method in enumerate(methods)]
 
 
-def interval_grid(summary: Summary, reference: str, name: str = "intervals") -> Grid:
+def interval_grid(summary: Summary, methods: Sequence[str], name: str = "intervals") -> Grid:
     """Accuracy per cell with its Wilson interval."""
-    cells, methods = _Cells(summary.scores), methods_of(summary, reference)
-    shown = [c for c in (*CATEGORIES, TOTAL) if c in set(summary.scores["category"])]
+    cells, shown = _Cells(summary.scores), all_categories(summary.scores)
     largest = dict(summary.scores.group_by("category").agg(pl.col("n").max()).iter_rows())
     return Grid(
         name,
@@ -148,43 +153,56 @@ def _with_interval(row: Row) -> str:
     return f"{percent(row['acc'])} [{percent(row['acc_low'])}, {percent(row['acc_high'])}]{fewer}"
 
 
-def category_grid(summary: Summary, reference: str, column: str, name: str, title: str) -> Grid:
+def category_grid(summary: Summary, methods: Sequence[str], column: str, name: str, title: str) -> Grid:
     """Another score by category: `f1` or `evidence_recall`."""
-    cells, methods = _Cells(summary.scores), methods_of(summary, reference)
-    shown = [c for c in (*asked_categories(summary.scores), TOTAL, _ADVERSARIAL)]
-    shown = [category for category in shown if category in set(summary.scores["category"])]
+    cells, shown = _Cells(summary.scores), all_categories(summary.scores)
     columns = [cells.column(methods, category, column) for category in shown]
     return Grid(name, title, ["Method", *shown], _rows(methods, columns), f"In %, no judge needed. {MARKS}")
 
 
-def difference_grid(gains: pl.DataFrame, f1: pl.DataFrame, reference: str, name: str = "differences") -> Grid:
-    """The reference minus each other method, in ACC and F1, with both tests."""
-    of_f1 = {row["method"]: row for row in f1.to_dicts()}
+def difference_grid(
+    gains: pl.DataFrame, f1: pl.DataFrame, methods: Sequence[str], name: str = "differences"
+) -> Grid:
+    """The first method minus each other, in ACC and F1, with both tests.
+
+    Args:
+        gains: Differences in ACC.
+        f1: Differences in F1.
+        methods: In the order of the rows.
+        name: Of the files.
+    """
+    acc, of_f1 = ({row["method"]: row for row in table.to_dicts()} for table in (gains, f1))
+    rows = [_difference(acc[method], of_f1[method]) for method in methods if method in acc]
+    header = ["Method", "n", "Δ ACC [95 %]", "Only ours", "Only theirs", "p", "p (Holm)", "Δ F1 [95 %]"]
+    if any(row[-1] for row in rows):
+        header.append("Without interval because")
     return Grid(
         name,
-        f"{reference} against the others",
-        [
-            *("Method", "n", "Δ ACC [95 %]", "Only ours", "Only theirs", "p", "p (Holm)"),
-            *("Δ F1 [95 %]", "Undefined because"),
-        ],
-        [
-            [
-                row["method"],
-                str(row["n"]),
-                gain(row),
-                str(row["only_ours"]),
-                str(row["only_theirs"]),
-                number(row["p"], ".3f"),
-                number(row["p_holm"], ".3f"),
-                gain(of_f1[row["method"]]),
-                _REASONS.get(row["flag"] or of_f1[row["method"]]["flag"], ""),
-            ]
-            for row in gains.to_dicts()
-        ],
-        f"{reference} minus the method, in percentage points, over the n questions scored for both, with "
+        f"{methods[0]} against the others",
+        header,
+        [row[: len(header)] for row in rows],
+        f"{methods[0]} minus the method, in percentage points, over the n questions scored for both, with "
         "the paired bootstrap's interval. Only ours, only theirs: questions that one of the two alone "
         "answers rightly; p is McNemar's exact one, which takes questions for independent.",
     )
+
+
+def _difference(acc: Row, f1: Row) -> list[str]:
+    return [
+        acc["method"],
+        str(acc["n"]),
+        gain(acc),
+        str(acc["only_ours"]),
+        str(acc["only_theirs"]),
+        _probability(acc["p"]),
+        _probability(acc["p_holm"]),
+        gain(f1),
+        _REASONS.get(acc["flag"] or f1["flag"], ""),
+    ]
+
+
+def _probability(p: float | None) -> str:
+    return "<0.001" if p is not None and p < 0.001 else number(p, ".3f")
 
 
 def gain(row: Row) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from analysis.grids import MARKS, NOTHING, gain, marked, methods_of, number, percent
+from analysis.grids import MARKS, NOTHING, gain, marked, number, percent
 from analysis.page import Grid
 from analysis.scores import TOTAL
 from analysis.tables import Summary
@@ -25,9 +25,9 @@ def totals(summary: Summary) -> dict[str, Row]:
     }
 
 
-def cost_grid(summary: Summary, reference: str, name: str = "costs") -> Grid:
+def cost_grid(summary: Summary, methods: Sequence[str], name: str = "costs") -> Grid:
     """The paper's Table 18."""
-    rows = [totals(summary)[method] for method in methods_of(summary, reference)]
+    rows = [row for _, row in _in_order(summary, methods)]
     columns = [
         marked([row["acc"] for row in rows], [percent(row["acc"]) for row in rows]),
         marked([row["f1"] for row in rows], [percent(row["f1"]) for row in rows]),
@@ -48,58 +48,65 @@ def _metered(row: Row) -> str:
     return f"{row['tokens']:,.0f}{'+' if row['unmetered'] else ''}"
 
 
-_PARTS = {
-    "Construction": ("build_tokens", "build_s"),
-    "Retrieval": ("retrieval_tokens", "retrieval_s"),
-    "Answer": ("answer_tokens", "answer_s"),
-    "Judge": ("judge_tokens", "judge_s"),
-    "Embedding": ("embed_tokens", "embed_s"),
-}
+_PARTS = ("build", "retrieval", "answer", "judge", "embed")
+_TITLES = ["Method", "Construction", "Retrieval", "Answer", "Judge", "Embedding"]
 
 
-def cost_parts_grid(summary: Summary, reference: str, name: str = "cost-parts") -> Grid:
-    """Where the cost arises, and what Table 18 leaves out."""
-    costs = totals(summary)
-    pairs = [f"{part} {unit}" for part in _PARTS for unit in ("tok", "s")]
+def token_grid(summary: Summary, methods: Sequence[str], name: str = "cost-tokens") -> Grid:
+    """Where tokens go, and what Table 18 leaves out."""
     return Grid(
         name,
-        "Where the cost arises",
-        ["Method", *pairs, "Embedded texts", "p50 (s)", "p95 (s)"],
+        "Tokens by phase",
+        [*_TITLES, "Embedded texts"],
         [
             [
                 method,
-                *(
-                    text
-                    for tokens, seconds in _PARTS.values()
-                    for text in (number(costs[method][tokens]), number(costs[method][seconds], ".2f"))
-                ),
-                number(costs[method]["embedded_texts"], ",.1f"),
-                number(costs[method]["p50_s"], ".2f"),
-                number(costs[method]["p95_s"], ".2f"),
+                *(number(row[f"{part}_tokens"]) for part in _PARTS),
+                number(row["embedded_texts"], ",.1f"),
             ]
-            for method in methods_of(summary, reference)
+            for method, row in _in_order(summary, methods)
         ],
-        "Per question. Construction is shared by the questions asked; judge and embedding are no part of "
-        "Table 18. An embedder in process counts no tokens. p50 and p95: wall clock of retrieving and "
-        "answering one question, answered ones only.",
+        "Per question; construction is shared by the questions asked. Judge and embedding are no part of "
+        "Table 18. An embedder in process counts texts, not tokens.",
     )
 
 
+def time_grid(summary: Summary, methods: Sequence[str], name: str = "cost-seconds") -> Grid:
+    """Where time goes, and how long a question waits."""
+    return Grid(
+        name,
+        "Seconds by phase",
+        [*_TITLES, "p50", "p95"],
+        [
+            [
+                method,
+                *(number(row[f"{part}_s"], ".2f") for part in _PARTS),
+                number(row["p50_s"], ".2f"),
+                number(row["p95_s"], ".2f"),
+            ]
+            for method, row in _in_order(summary, methods)
+        ],
+        "Model calls in s per question. p50 and p95: wall clock of retrieving and answering one question, "
+        "answered ones only.",
+    )
+
+
+def _in_order(summary: Summary, methods: Sequence[str]) -> list[tuple[str, Row]]:
+    of_method = totals(summary)
+    return [(method, of_method[method]) for method in methods]
+
+
 def ablation_grid(
-    summary: Summary, f1: pl.DataFrame, reference: str, bases: Mapping[str, str], name: str = "ablations"
-) -> Grid | None:
-    """MemSIF without a part against MemSIF; None when no such method ran.
+    summary: Summary, f1: pl.DataFrame, methods: Sequence[str], name: str = "ablations"
+) -> Grid:
+    """A system without one of its parts against the whole system.
 
     Args:
         summary: Of all methods.
-        f1: Differences in F1 to the reference.
-        reference: The whole system.
-        bases: Each method's name in its run, such as `memsif:no-ts`, by its name here.
+        f1: Differences in F1.
+        methods: The whole system, then its variants.
         name: Of the files.
     """
-    methods = [m for m in methods_of(summary, reference) if bases[m].partition(":")[0] == "memsif"]
-    if not any(":" in bases[method] for method in methods):
-        return None
     rows, acc, of_f1 = totals(summary), _by_method(summary.gains), _by_method(f1)
     return Grid(
         name,
@@ -117,7 +124,7 @@ def ablation_grid(
             ]
             for method in methods
         ],
-        f"In %; losses are {reference} minus the variant, in percentage points, with the paired bootstrap.",
+        f"In %; losses are {methods[0]} minus the variant, in percentage points, with the paired bootstrap.",
     )
 
 

@@ -153,7 +153,7 @@ def numeric_columns(grid: Grid) -> list[bool]:
 
 
 def _is_number(text: str) -> bool:
-    return re.match(r"[-+−]?\.?\d|[–-]?$", text) is not None
+    return re.match(r"[-+−<]?\.?\d|[–-]?$", text) is not None
 
 
 def as_csv(grid: Grid) -> str:

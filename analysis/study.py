@@ -17,7 +17,8 @@ from typing import Any
 import polars as pl
 import yaml
 
-from analysis.questions import scan
+from analysis.comparisons import differences, paired
+from analysis.questions import per_question, scan
 from analysis.tables import Summary, summarise
 from memsif_ray.schemas import TABLES
 
@@ -138,6 +139,23 @@ class Study:
         run = next((run for run in self.runs if run.methods), None)
         return self.name(run.methods[0], run) if run else self.wanted
 
+    @cached_property
+    def methods(self) -> tuple[str, ...]:
+        """All names here: the reference first, its variants next; runs of one method in the order given."""
+        first = self.reference.partition(" [")[0]
+        ranked = [
+            (
+                self.name(m, run) != self.reference,
+                m.partition(":")[0] != first.partition(":")[0],
+                m,
+                place,
+                run,
+            )
+            for place, run in enumerate(self.runs)
+            for m in run.methods
+        ]
+        return tuple(self.name(m, run) for *_, m, _, run in sorted(ranked, key=lambda rank: rank[:4]))
+
     def table(self, name: str) -> pl.LazyFrame:
         """Rows of all runs, methods by their names here."""
         return pl.concat([self._renamed(run, name) for run in self.runs])
@@ -147,9 +165,15 @@ class Study:
         return run.table(table).with_columns(pl.col("method").replace(names))
 
     @property
-    def verdicts(self) -> pl.LazyFrame:
-        """Of the chosen profile."""
+    def _verdicts(self) -> pl.LazyFrame:
         return self.table("verdicts").filter(pl.col("profile") == self.profile)
+
+    @cached_property
+    def f1_gains(self) -> pl.DataFrame:
+        """The reference minus each other method in F1, as `summary.gains` has it for accuracy."""
+        questions = per_question(self.table("answers"), self._verdicts)
+        pairs = paired(questions, self.reference, "f1").collect()
+        return differences(pairs, stratified=self.stratified)
 
     @cached_property
     def summary(self) -> Summary:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from analysis.comparisons import differences, paired
+from analysis.comparisons import differences, discordance, paired
 from analysis.costs import costs
 from analysis.questions import per_question, scan
 from analysis.scores import between_runs, category_scores, with_wilson
@@ -27,7 +27,8 @@ class Summary:
             answers; the last two columns are the Wilson interval of `acc`.
         costs: One row per method, as [`costs`][analysis.costs.costs] says.
         gains: One row per other method: accuracy of the reference minus its own, as
-            [`differences`][analysis.comparisons.differences] says.
+            [`differences`][analysis.comparisons.differences] and then
+            [`discordance`][analysis.comparisons.discordance] say.
         spread: One row per method with several runs, as [`between_runs`][analysis.scores.between_runs] says.
     """
 
@@ -93,4 +94,7 @@ def summarise(
             between_runs(answers, chosen),
         ]
     )
-    return Summary(with_wilson(scores), spent, differences(pairs, stratified=stratified), spread)
+    gains = differences(pairs, stratified=stratified).join(
+        discordance(pairs), on="method", maintain_order="left"
+    )
+    return Summary(with_wilson(scores), spent, gains, spread)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 from analysis.figures.style import PALETTE, look, new_panels
 
@@ -17,12 +18,11 @@ _OURS, _OTHERS = PALETTE[1], PALETTE[0]
 
 
 class Difference(NamedTuple):
-    """One line of a forest plot; shares, not percent."""
+    """One line of a forest plot; shares, not percent. `ends` is None where the interval is undefined."""
 
     method: str
     point: float
-    low: float | None
-    high: float | None
+    ends: tuple[float, float] | None
 
 
 def tradeoff(rows: Sequence[Row]) -> Figure | None:
@@ -41,6 +41,9 @@ def tradeoff(rows: Sequence[Row]) -> Figure | None:
             if row[metric] is not None:
                 axes.scatter(row["tokens"], 100 * row[metric], s=42, label=row["method"], **look(place))
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.minorticks_off()
         axes.set_xlabel("tokens per question (log scale)", fontsize=9)
         axes.set_title(_METRICS[metric], fontsize=10, loc="left")
         axes.margins(0.12)
@@ -49,7 +52,7 @@ def tradeoff(rows: Sequence[Row]) -> Figure | None:
 
 
 def category_bars(rows: Sequence[Row], *, reference: str, metric: str = "acc") -> Figure | None:
-    """One panel per category, one bar per method, with whiskers where the rows have an interval.
+    """One panel per category, one bar per method; accuracy has its interval as a whisker.
 
     Args:
         rows: With method, category, the metric and, for `acc`, acc_low and acc_high.
@@ -63,13 +66,12 @@ def category_bars(rows: Sequence[Row], *, reference: str, metric: str = "acc") -
     categories = list(dict.fromkeys(row["category"] for row in rows))
     figure, panels = new_panels(len(categories), width=7.6, height=0.24 * len(methods) + 1.0)
     for axes, category in zip(panels, categories, strict=True):
-        for row in rows:
-            if row["category"] == category:
-                color = _OURS if row["method"] == reference else _OTHERS
-                axes.barh(methods.index(row["method"]), 100 * row[metric], height=0.68, color=color)
-                _whisker(
-                    axes, methods.index(row["method"]), row.get(f"{metric}_low"), row.get(f"{metric}_high")
-                )
+        for row in (row for row in rows if row["category"] == category):
+            height = methods.index(row["method"])
+            color = _OURS if row["method"] == reference else _OTHERS
+            axes.barh(height, 100 * row[metric], height=0.68, color=color)
+            if metric == "acc":
+                _whisker(axes, height, (row["acc_low"], row["acc_high"]))
         axes.set_title(category, fontsize=10, loc="left")
         axes.set_xlim(0, 100)
         axes.set_xticks([0, 50, 100])
@@ -92,9 +94,9 @@ def forest(panels_of: Mapping[str, Sequence[Difference]]) -> Figure | None:
     for axes, (title, lines) in zip(panels, drawn.items(), strict=True):
         axes.axvline(0, color="black", linewidth=0.9)
         for line in lines:
-            height, sure = methods.index(line.method), line.low is not None
-            _whisker(axes, height, line.low, line.high)
-            filled = _OTHERS if sure else "none"
+            height = methods.index(line.method)
+            _whisker(axes, height, line.ends)
+            filled = _OTHERS if line.ends else "none"
             axes.plot(100 * line.point, height, "o", color=_OTHERS, markerfacecolor=filled, markersize=6)
         axes.set_title(title, fontsize=10, loc="left")
         axes.margins(x=0.1)
@@ -134,9 +136,9 @@ def _present(rows: Sequence[Row], metrics: dict[str, str]) -> list[str]:
     return [metric for metric in metrics if any(row[metric] is not None for row in rows)]
 
 
-def _whisker(axes: Axes, height: float, low: float | None, high: float | None) -> None:
-    if low is not None and high is not None:
-        axes.plot([100 * low, 100 * high], [height, height], color="black", linewidth=1.1)
+def _whisker(axes: Axes, height: float, ends: tuple[float, float] | None) -> None:
+    if ends:
+        axes.plot([100 * end for end in ends], [height, height], color="black", linewidth=1.1)
 
 
 def _named_lines(axes: Axes, methods: Sequence[str]) -> None:

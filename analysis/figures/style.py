@@ -44,6 +44,7 @@ def new_panels(count: int, *, width: float = 6.4, height: float = 3.6) -> tuple[
         axes.patch.set_alpha(0)
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(labelsize=8)
+        axes.tick_params(axis="y", left=axes is panels[0])
         axes.grid(axis="y", color="#808080", alpha=0.3, linewidth=0.6)
         axes.set_axisbelow(True)
     return figure, panels

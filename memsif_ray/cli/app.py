@@ -16,6 +16,7 @@ from memsif_ray.cli.doctor import doctor
 from memsif_ray.cli.failures import EPILOG, CommandGroup
 from memsif_ray.cli.methods import methods
 from memsif_ray.cli.output import print_result
+from memsif_ray.cli.report import report
 from memsif_ray.cli.run import run
 from memsif_ray.cli.show import show
 from memsif_ray.cli.sweep import sweep
@@ -29,7 +30,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (run, sweep, show, methods, doctor, calibrate):
+for command in (run, sweep, show, report, methods, doctor, calibrate):
     app.command(epilog=EPILOG)(command)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")

@@ -54,6 +54,7 @@ def _verdict(method: str, question: str, outcome: str | None, run: int = 0, **ch
         "f1": 0.5,
         "evidence_recall": 1.0,
         "abstained": False,
+        "date_match": None,
     }
     return row | changes
 
