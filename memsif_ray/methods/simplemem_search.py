@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
@@ -19,6 +18,7 @@ from memsif_ray.methods.base import Tools
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room, shortened
 from memsif_ray.methods.sources import dated, texts
+from memsif_ray.methods.together import together
 from memsif_ray.prompts.asking import ask
 from memsif_ray.text import words
 from memsif_ray.types import Decision, Note, Question, Vector
@@ -113,9 +113,9 @@ class Search:
         Raises:
             ServiceError: When the endpoint failed.
         """
-        plan, analysis = await asyncio.gather(
-            self._ask("plan", question=self._question.text),
-            self._ask("analyse", question=self._question.text),
+        text = self._question.text
+        plan, analysis = await together(
+            [self._ask("plan", question=text), self._ask("analyse", question=text)]
         )
         queries, (keywords, conditions) = self._planned(plan), self._analysed(analysis)
         await self._dense(queries)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from memsif_ray.methods.base import Tools
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room, shortened
 from memsif_ray.methods.sources import closest, dated, numbered
+from memsif_ray.methods.together import together
 from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank, truncate
 from memsif_ray.types import Decision, Message, Note
@@ -65,11 +65,9 @@ class Writer:
         Raises:
             ServiceError: When the endpoint failed.
         """
-        replies = await asyncio.gather(
-            *(
-                self.ask("narrate", _NARRATIVE_TOKENS, lines=self._lines(episode, _NARRATIVE_TOKENS))
-                for episode in episodes
-            )
+        replies = await together(
+            self.ask("narrate", _NARRATIVE_TOKENS, lines=self._lines(episode, _NARRATIVE_TOKENS))
+            for episode in episodes
         )
         return [
             self._episode(f"episode_{number:04d}", messages, reply)
@@ -99,7 +97,7 @@ class Writer:
         Raises:
             ServiceError: When the endpoint failed.
         """
-        texts = await asyncio.gather(*(self._summary(facts) for facts, _ in themes))
+        texts = await together(self._summary(facts) for facts, _ in themes)
         return [
             self._theme(f"theme_{number:04d}", facts, central, text)
             for number, ((facts, central), text) in enumerate(zip(themes, texts, strict=True), start=1)
