@@ -164,6 +164,22 @@ class ModelConfig(Strict):
     context_window: int = Field(32768, ge=512)
 
 
+JudgeProfile = Literal["memsif", "longmemeval", "lenient", "strict-exact"]
+"""Names in `evaluation.profiles`."""
+
+
+class JudgingConfig(Strict):
+    """How a judge grades."""
+
+    profile: JudgeProfile = "memsif"
+    votes: int = Field(1, ge=1, description="Times each answer is judged; more than half of them decide")
+
+    @property
+    def label(self) -> str:
+        """What verdicts call it."""
+        return self.profile if self.votes == 1 else f"{self.profile}+{self.votes}-votes"
+
+
 class EmbedderConfig(Strict):
     """A sentence embedder: sentence-transformers in process, or an OpenAI-compatible endpoint."""
 
@@ -209,6 +225,7 @@ class RunConfig(Strict):
     model: ModelConfig = ModelConfig()
     judge: ModelConfig | None = Field(None, description="None = the same endpoint as `model`")
     grade: bool = Field(True, description="False skips the LLM judge; F1 and evidence recall remain")
+    judging: JudgingConfig = JudgingConfig()
     state: Literal["online", "cold"] = Field(
         "online",
         description="online = what a question teaches helps later ones (paper); cold = each question meets "
@@ -245,7 +262,7 @@ class RunConfig(Strict):
         return plain
 
 
-_LATER = ("state", "order", "packing", "memory.segments.unit", "memory.trajectories.enabled")
+_LATER = ("state", "order", "packing", "judging", "memory.segments.unit", "memory.trajectories.enabled")
 """Settings that runs were fingerprinted without before they existed."""
 _PLAIN_DEFAULTS: dict[str, Any] = RunConfig().model_dump(mode="json")
 

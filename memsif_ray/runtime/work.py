@@ -114,7 +114,7 @@ class Worker:
                 session = await self._session(unit, inputs, bench)
                 outcome = session.outcome()
             except ROW_ERRORS as exc:  # no memory to ask: every question still gets a row, which says why
-                session = await self._no_session(unit, inputs, bench, exc)
+                session = await self._no_session(inputs, bench, exc)
                 outcome = {**session.outcome(), "status": FAILED}
             tables = await asyncio.to_thread(
                 session.tables, unit, gold=inputs.gold, tokens=bench.tools.tokens
@@ -132,34 +132,34 @@ class Worker:
         await method.load(inputs.conversation, before)
         if isinstance(method, SeesEvidence):
             method.see_evidence({name: gold.evidence for name, gold in inputs.gold.items()})
-        asked, grades = await self._ask_and_grade(method, unit, inputs, bench)
+        asked, grades = await self._ask_and_grade(method, inputs, bench)
         return Session(asked, grades, added(before, method.dump()))
 
     async def _ask_and_grade(
-        self, method: MemoryMethod, unit: Unit, inputs: Inputs, bench: Bench
+        self, method: MemoryMethod, inputs: Inputs, bench: Bench
     ) -> tuple[list[Asked], list[Graded]]:
         asked: list[Asked] = []
         grading: list[asyncio.Task[Graded]] = []
         try:
             async for one in ask_in_order(method, inputs.questions, tools=bench.tools, config=self._config):
                 asked.append(one)
-                grading.append(asyncio.create_task(self._graded(one, unit, inputs, bench)))
+                grading.append(asyncio.create_task(self._graded(one, inputs, bench)))
                 self._toolbox.tally.add(asked=1)
             return asked, await asyncio.gather(*grading)
         finally:
             for task in grading:  # no effect on those that have ended
                 task.cancel()
 
-    async def _graded(self, asked: Asked, unit: Unit, inputs: Inputs, bench: Bench) -> Graded:
+    async def _graded(self, asked: Asked, inputs: Inputs, bench: Bench) -> Graded:
         gold = inputs.gold[asked.question.question_id]
-        grade = await graded(asked, gold, unit=unit, judge=bench.judge, tools=bench.tools)
+        grade = await graded(asked, gold, judge=bench.judge, tools=bench.tools, judging=self._config.judging)
         self._toolbox.tally.add(graded=1)
         return grade
 
-    async def _no_session(self, unit: Unit, inputs: Inputs, bench: Bench, cause: Exception) -> Session:
+    async def _no_session(self, inputs: Inputs, bench: Bench, cause: Exception) -> Session:
         failure = DataError(reason_of(cause))
         asked = [
             not_asked(question, order, str(failure), failure=failure)
             for order, question in enumerate(inputs.questions)
         ]
-        return Session(asked, [await self._graded(one, unit, inputs, bench) for one in asked], {})
+        return Session(asked, [await self._graded(one, inputs, bench) for one in asked], {})

@@ -96,9 +96,13 @@ def write_config(folder: RunFolder, config: RunConfig) -> None:
 
 
 def _prompt_folders(config: RunConfig) -> set[str]:
-    """Those whose prompts the run may use: of its methods, and of packing when something is generated."""
-    methods = {method.partition(":")[0] for method in config.methods}
-    return methods if config.packing.policy == "retain" else methods | {"packing"}
+    """Those whose prompts the run may use: of methods, of packing when it generates, of the other judges."""
+    used = {method.partition(":")[0] for method in config.methods}
+    if config.packing.policy != "retain":
+        used.add("packing")
+    if config.judging.profile != "memsif":
+        used.add("judges")
+    return used
 
 
 def _meaning(identity: dict[str, Any]) -> dict[str, Any]:

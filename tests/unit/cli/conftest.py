@@ -66,7 +66,14 @@ _FACT = WHOSE | {
     "decided_by": "rule",
     "reason": "Score_src 0.500, Score_qry 0.500",
 }
-_VERDICT = {"run": 0, "method": "memsif", "profile": "memsif", "reason": "", "abstained": False}
+_VERDICT = {
+    "run": 0,
+    "method": "memsif",
+    "profile": "memsif",
+    "reason": "",
+    "abstained": False,
+    "date_match": None,
+}
 _ROWS = {
     "conversations": [{"conversation_id": "c1", "dataset": "locomo", "speakers": ["Ann", "Bo"]}],
     "messages": [

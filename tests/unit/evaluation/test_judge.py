@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsif_ray.errors import ServiceBusy
-from memsif_ray.evaluation.judge import grade, parse_verdict
+from memsif_ray.clients.ledger import Ledger
+from memsif_ray.clients.metering import MeteredChat
+from memsif_ray.config import JudgingConfig
+from memsif_ray.errors import ReplyInvalid, ServiceBusy
+from memsif_ray.evaluation.judge import grade
+from memsif_ray.evaluation.profiles import PROFILES
 from memsif_ray.types import Answer, CallScope, Category, ChatReply, ChatRequest, Gold, Outcome, Question
 
 QUESTION = Question("q1", "26", 0, "Which animal does Vera keep?", Category.SINGLE_HOP)
@@ -32,11 +36,24 @@ class FailingJudge:
         raise ServiceBusy("time-out")
 
 
-async def _grade(text: str | None, judge, question=QUESTION, gold=GOLD, error=""):
+async def _grade(text: str | None, judge, question=QUESTION, gold=GOLD, error="", **judging):
     answer = Answer(question.question_id, text, error)
     return await grade(
-        question, gold, answer, judge=judge, scope=CallScope("memsif", "26", question.question_id)
+        question,
+        gold,
+        answer,
+        judge=judge,
+        scope=CallScope("memsif", "26", question.question_id),
+        judging=JudgingConfig(**judging),
     )
+
+
+def read(reply: str | None, profile="memsif") -> Outcome:
+    """What a profile reads in a reply; INVALID when it cannot."""
+    try:
+        return PROFILES[profile].read(ChatReply(content=reply, finish_reason="stop", model=""))
+    except ReplyInvalid:
+        return Outcome.INVALID
 
 
 @pytest.mark.parametrize(
@@ -70,13 +87,35 @@ async def _grade(text: str | None, judge, question=QUESTION, gold=GOLD, error=""
     ],
 )
 def test_a_verdict_is_read_whole_or_not_at_all(reply, outcome):
-    assert parse_verdict(reply) is outcome
+    assert read(reply) is outcome
+
+
+@pytest.mark.parametrize(
+    ("profile", "reply", "outcome"),
+    [
+        ("lenient", '{"reason": "Same trip.", "label": "CORRECT"}', Outcome.RIGHT),
+        ("lenient", '{"label": "WRONG"}', Outcome.WRONG),
+        ("lenient", '{"reason": "It is CORRECT."}', Outcome.INVALID),
+        ("longmemeval", '{"answer": "yes"}', Outcome.RIGHT),
+        ("longmemeval", "Yes.", Outcome.RIGHT),
+        ("longmemeval", '{"answer": false}', Outcome.WRONG),
+        ("longmemeval", "yesterday it was fine", Outcome.INVALID),
+        ("longmemeval", '{"label": "CORRECT"}', Outcome.INVALID),
+        ("longmemeval", "CORRECT", Outcome.INVALID),
+        ("strict-exact", '{"label": "EXACT"}', Outcome.RIGHT),
+        ("strict-exact", "different", Outcome.WRONG),
+        ("strict-exact", "not exact", Outcome.INVALID),
+        ("strict-exact", '{"label": "CORRECT"}', Outcome.INVALID),
+    ],
+)
+def test_every_profile_has_its_own_words(profile, reply, outcome):
+    assert read(reply, profile) is outcome
 
 
 @given(st.text())
 def test_any_text_gives_an_outcome_and_prose_is_never_right(text):
-    parse_verdict(text)
-    assert parse_verdict(f"The answer is correct {text} x") is Outcome.INVALID
+    read(text)
+    assert read(f"The answer is correct {text} x") is Outcome.INVALID
 
 
 async def test_the_judge_decides_an_ordinary_answer():
@@ -163,3 +202,55 @@ async def test_an_adversarial_question_with_an_answer_has_that_as_gold():
     assert not judge.requests
     assert (await _grade("No", judge, ADVERSARIAL, gold)).outcome is Outcome.RIGHT
     assert "Yes" not in judge.requests[0].user
+
+
+@pytest.mark.parametrize(
+    ("kind", "prompt"),
+    [
+        ("single-session-user", "judges/longmemeval_fact"),
+        ("multi-session", "judges/longmemeval_fact"),
+        ("single-session-preference", "judges/longmemeval_preference"),
+        ("temporal-reasoning", "judges/longmemeval_temporal"),
+        ("knowledge-update", "judges/longmemeval_update"),
+        ("", "judges/longmemeval_fact"),
+    ],
+)
+async def test_longmemeval_takes_the_rubric_of_the_question_type(kind, prompt):
+    judge = ScriptedJudge('{"answer": "yes"}')
+    verdict = await _grade("a goat", judge, gold=Gold("q1", "a goat", kind=kind), profile="longmemeval")
+    assert (verdict.outcome, verdict.profile) == (Outcome.RIGHT, "longmemeval")
+    assert judge.requests[0].prompt_id == prompt
+    assert kind == "" or kind not in judge.requests[0].user
+
+
+async def test_longmemeval_asks_the_judge_whether_an_answer_abstains():
+    gold = Gold("q5", "", abstain=True, kind="temporal-reasoning", explanation="You never named an opera.")
+    judge = ScriptedJudge('{"answer": "yes"}')
+    verdict = await _grade("You told me of no opera.", judge, ADVERSARIAL, gold, profile="longmemeval")
+    assert verdict.outcome is Outcome.RIGHT
+    (request,) = judge.requests
+    assert request.prompt_id == "judges/longmemeval_abstention"
+    assert "You never named an opera." in request.user
+
+
+async def test_three_votes_are_three_calls_and_the_majority_decides():
+    judge = ScriptedJudge("CORRECT", "WRONG", "CORRECT")
+    verdict = await _grade("a goat", judge, votes=3)
+    assert (verdict.outcome, verdict.profile) == (Outcome.RIGHT, "memsif+3-votes")
+    assert verdict.reason == "2 right, 1 wrong"
+    assert len({request.seed for request in judge.requests}) == 3
+    assert all(request.temperature > 0 for request in judge.requests)
+
+
+async def test_a_vote_that_stays_unreadable_counts_for_nobody():
+    judge = ScriptedJudge("CORRECT", "hm", "hm", "WRONG")
+    verdict = await _grade("a goat", judge, votes=3)
+    assert (verdict.outcome, verdict.reason) == (Outcome.INVALID, "1 right, 1 wrong, 1 invalid")
+    assert len({request.seed for request in judge.requests}) == 4
+
+
+async def test_the_ledger_and_the_judge_read_a_reply_alike(tmp_path):
+    with Ledger(tmp_path / "calls.jsonl") as ledger:
+        judge = MeteredChat(ScriptedJudge("Partially correct", "**Wrong**"), ledger, model_name="m")
+        assert (await _grade("a horse", judge)).outcome is Outcome.WRONG
+        assert sorted(row.outcome for row in ledger.rows()) == ["invalid:not_json", "ok"]

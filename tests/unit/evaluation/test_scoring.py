@@ -34,3 +34,11 @@ def test_a_missing_answer_scores_zero_where_there_is_a_reference():
     verdict = grade_by_rule(question, Gold("q1", "May"), answer)
     assert verdict == Verdict("q1", Outcome.WRONG, "memsif", "ServiceBusy: time-out")
     assert _row(question, Gold("q1", "May"), answer, verdict)["f1"] == 0.0
+
+
+def test_a_date_is_matched_exactly_where_the_reference_is_one():
+    question = Question("q1", "26", 0, "When?", Category.TEMPORAL)
+    for text, matched in (("On May 7th, 2023.", True), ("8 May 2023", False), ("", False)):
+        row = _row(question, Gold("q1", "7 May 2023"), Answer("q1", text), None)
+        assert row["date_match"] is matched
+    assert _row(question, Gold("q1", "last week"), Answer("q1", "May"), None)["date_match"] is None

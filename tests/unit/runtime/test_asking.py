@@ -7,13 +7,12 @@ import pytest
 
 from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
 from memsif_ray.clients.tokens import EstimatingCounter
-from memsif_ray.config import RunConfig
+from memsif_ray.config import JudgingConfig, RunConfig
 from memsif_ray.errors import ConfigError, RequestRefused, ServiceBusy
 from memsif_ray.evaluation.protocol import question_order
 from memsif_ray.methods.base import Tools
 from memsif_ray.runtime.asking import GIVE_UP_AFTER, ask_in_order
 from memsif_ray.runtime.grading import graded
-from memsif_ray.runtime.units import Unit
 from memsif_ray.types import CallScope, Category, Context, ContextItem, Gold, Question
 
 CONFIG = RunConfig(seed=7)
@@ -122,19 +121,21 @@ async def test_a_schema_that_the_server_refuses_stops_the_run():
 
 
 async def test_a_failed_answer_is_ungraded_and_so_is_one_whose_judge_fails():
-    unit, gold = Unit("counting", "c", 0), Gold("q0", "rain", ("D1:1",))
+    gold = Gold("q0", "rain", ("D1:1",))
     _, tools = tools_for()
     (good,) = await ask_all(Counting(), tools, QUESTIONS[:1])
     (bad,) = await ask_all(Counting(), tools_for(lambda request: ServiceBusy("gone"))[1], QUESTIONS[:1])
     right = ScriptedChat(lambda request: '{"label": "CORRECT"}')
     down = ScriptedChat(lambda request: ServiceBusy("gone"))
 
-    assert (await graded(good, gold, unit=unit, judge=right, tools=tools)).row["outcome"] == "right"
-    ungraded = await graded(good, gold, unit=unit, judge=down, tools=tools)
+    assert (await graded(good, gold, judge=right, tools=tools, judging=JudgingConfig())).row[
+        "outcome"
+    ] == "right"
+    ungraded = await graded(good, gold, judge=down, tools=tools, judging=JudgingConfig())
     assert (ungraded.row["outcome"], ungraded.failure) == (None, "ServiceBusy: gone")
     assert ungraded.row["reason"] == "ServiceBusy: gone"
-    assert (await graded(bad, gold, unit=unit, judge=right, tools=tools)).row["outcome"] is None
-    assert (await graded(good, gold, unit=unit, judge=None, tools=tools)).row["outcome"] is None
+    assert (await graded(bad, gold, judge=right, tools=tools, judging=JudgingConfig())).row["outcome"] is None
+    assert (await graded(good, gold, judge=None, tools=tools, judging=JudgingConfig())).row["outcome"] is None
 
 
 async def test_cold_questions_teach_nothing_so_that_each_meets_the_memory_as_it_was_built():
