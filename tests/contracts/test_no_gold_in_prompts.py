@@ -18,9 +18,10 @@ from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
 from memsif_ray.clients.tokens import EstimatingCounter
 from memsif_ray.config import DataConfig, RunConfig
 from memsif_ray.datasets import load
-from memsif_ray.methods import METHODS, make_method
+from memsif_ray.methods import make_method
 from memsif_ray.methods.base import AnswersItself, SeesEvidence, Tools
 from memsif_ray.runtime.asking import ask_in_order
+from tests.contracts.test_methods import NAMES
 
 CANARY = re.compile(r"canary", re.I)
 MESSAGE_ID = re.compile(r"\bD\d+:\d+\b|\bhaystack_\w+:\d+\b")
@@ -99,8 +100,7 @@ def longmemeval(folder: Path) -> DataConfig:
     return DataConfig(dataset="longmemeval", path=path)
 
 
-# mem0-official calls a server of its own; what it is handed is a conversation and a question, as the others.
-@pytest.mark.parametrize("method_name", [name for name in METHODS if name != "mem0-official"])
+@pytest.mark.parametrize("method_name", NAMES)
 @pytest.mark.parametrize("write", [locomo, longmemeval])
 async def test_no_prompt_holds_what_only_evaluation_may_know(write, method_name, tmp_path):
     dataset = load(write(tmp_path))
