@@ -1,7 +1,7 @@
 """CoM (Chain-of-Memory): turns retrieved for a question are ordered into a chain of evidence.
 
 Paper:
-    Xu et al. 2026, "Chain-of-Memory" (CoM), arXiv 2601.14287, ACL 2026.
+    Xu et al. 2026, Chain-of-Memory (CoM), arXiv 2601.14287, ACL 2026.
 
 Official code:
     None found. The constants are those of a third-party re-implementation in Rust and are not verified.

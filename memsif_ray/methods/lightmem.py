@@ -1,7 +1,7 @@
 """LightMem: compressed messages, cut into topics, become facts that are revised in a sleep afterwards.
 
 Paper:
-    Fang et al. 2025, "LightMem: Lightweight and Efficient Memory-Augmented Generation".
+    Fang et al. 2025, LightMem: Lightweight and Efficient Memory-Augmented Generation, arXiv 2510.18866.
 
 Official code:
     github.com/zjunlp/LightMem, MIT; read for its buffers, queues and constants. The package `lightmem` on
@@ -11,6 +11,7 @@ Variants:
     - lightmem:nocompress: LightMem without its compressor: messages in full, topics by cosine alone.
 
 Deviations:
+    - Compact re-implementation with prompts in our own words.
     - Tokens are counted as the answer model does, not as the compressor does.
     - Neighbouring messages are compared, not pairs of a user's and an assistant's turn; an assistant's turns
       are left out altogether unless `assistant` is set.

@@ -1,7 +1,8 @@
 """MemGAS: a graph of sessions at four granularities, routed by entropy, spread by personalised PageRank.
 
 Paper:
-    Xu et al. 2025, "MemGAS": multi-granularity association and selection for long-term conversational agents.
+    Xu et al. 2025, From Single to Multi-Granularity: Toward Long-Term Memory Association and Selection of
+    Conversational Agents, arXiv 2505.19549.
 
 Official code:
     github.com/quqxui/MemGAS, no licence file; read for its constants and its order of steps, nothing copied.
@@ -10,6 +11,7 @@ Variants:
     - memgas:normalised: MemGAS with each granularity's entropy divided by ln n, as its paper intends.
 
 Deviations:
+    - Compact re-implementation with prompts in our own words.
     - `memgas` routes as coded: entropies are not normalised, so when all exceed 1 nat the least certain
       granularity weighs most.
     - The softmax temperature is 0.2, as in the official README; its argument parser has 0.1.
