@@ -29,29 +29,29 @@ __all__ = ["GROUPS", "METHODS", "MemoryMethod", "Tables", "Tools", "expand", "ma
 METHODS: dict[str, Callable[[RunConfig, Tools], MemoryMethod]] = {
     MemSIF.name: MemSIF,
     **{f"memsif:{ablation}": partial(MemSIF, ablation=ablation) for ablation in ABLATIONS},
-    # Controls.
-    "bm25": partial(NaiveRag, ranking="bm25"),
-    "hybrid": partial(NaiveRag, ranking="hybrid"),
+    # The ten baselines, in the paper's order, each with its variants.
+    FullContext.name: FullContext,
     "full-context:head": partial(FullContext, keep="head"),
     "full-context:whole": partial(FullContext, keep="whole"),
-    Oracle.name: Oracle,
-    Abstain.name: Abstain,
-    # The ten baselines, each with its variants.
-    FullContext.name: FullContext,
     NaiveRag.name: NaiveRag,
     "naive-rag:neighbours": partial(NaiveRag, neighbours=1),
-    Mem0Official.name: Mem0Official,
     Mem0.name: Mem0,
     Mem0Additive.name: Mem0Additive,
-    Gam.name: Gam,
-    XMemory.name: XMemory,
-    SimpleMem.name: SimpleMem,
+    Mem0Official.name: Mem0Official,
     MemoryOS.name: MemoryOS,
     "memgas": MemGAS,
     "memgas:normalised": partial(MemGAS, routing="normalised"),
     "lightmem": with_compressor,
     "lightmem:nocompress": LightMem,
+    Gam.name: Gam,
     ChainOfMemory.name: ChainOfMemory,
+    XMemory.name: XMemory,
+    SimpleMem.name: SimpleMem,
+    # Further controls.
+    "bm25": partial(NaiveRag, ranking="bm25"),
+    "hybrid": partial(NaiveRag, ranking="hybrid"),
+    Oracle.name: Oracle,
+    Abstain.name: Abstain,
 }
 
 
