@@ -117,11 +117,7 @@ class LightMem:
             ConfigError: When the compressor's weights cannot be loaded.
         """
         self._top_k = self._depth(conversation)
-        messages = [
-            m
-            for m in conversation.messages
-            if not is_blank(m.content) and (m.role == "user" or self._settings.assistant)
-        ]
+        messages = self._heard(conversation)
         if not messages:
             return
         contents = [m.content for m in messages]
@@ -163,6 +159,13 @@ class LightMem:
 
     def _depth(self, conversation: Conversation) -> int:
         return self._settings.top_k or TOP_K.get(conversation.dataset, TOP_K_OTHERWISE)
+
+    def _heard(self, conversation: Conversation) -> list[Message]:
+        return [
+            m
+            for m in conversation.messages
+            if not is_blank(m.content) and (m.role == "user" or self._settings.assistant)
+        ]
 
     def _compressed(self, contents: Sequence[str]) -> list[str]:
         if self._compressor is None:
