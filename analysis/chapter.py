@@ -69,8 +69,8 @@ class _Chapter:
                 f"{self._methods[0]} is set off by colour; whiskers are Wilson intervals (95 %).",
             ),
             *self._picture(
-                "f1-by-category-bars",
-                "F1 by category",
+                "f1-by-category",
+                "F1 by category, as bars",
                 benchmark.category_bars(rows, reference=self._methods[0], metric="f1"),
                 "Token F1 against the reference answer, which needs no judge.",
             ),
@@ -78,8 +78,8 @@ class _Chapter:
             *(
                 grids.category_grid(self._summary, self._methods, column, name(file), title)
                 for column, file, title in (
-                    ("f1", "f1-by-category", "F1 by category"),
-                    ("evidence_recall", "recall-by-category", "Evidence recall by category"),
+                    ("f1", "f1-scores", "F1 by category"),
+                    ("evidence_recall", "recall", "Evidence recall by category"),
                 )
             ),
         ]
@@ -94,7 +94,7 @@ class _Chapter:
             grids.difference_grid(gains, self._study.f1_gains, self._methods, self._named("differences")),
             *self._picture(
                 "forest",
-                f"{self._methods[0]} against the others",
+                f"Differences to {self._methods[0]}",
                 benchmark.forest(panels),
                 "Paired bootstrap, 95 %. A hollow point has no interval; the table says why.",
             ),
@@ -107,7 +107,7 @@ class _Chapter:
             more_grids.cost_grid(self._summary, self._methods, self._named("costs")),
             *self._picture(
                 "tradeoff",
-                "Accuracy and cost",
+                "Accuracy against tokens",
                 benchmark.tradeoff(rows),
                 "Upper left is better. Tokens of construction, retrieval and answer, per question.",
             ),

@@ -30,7 +30,9 @@ def failures(study: Study, run: Run, limit: int) -> tuple[list[Folded], int]:
     shown = wrong.group_by("method", maintain_order=True).head(limit)
     said = _said(run, set(shown["conversation_id"]))
     decided = _decided(run, shown)
-    entries = [_entry(row, study.name(row["method"], run), said, decided) for row in shown.to_dicts()]
+    rows = [(study.name(row["method"], run), row) for row in shown.to_dicts()]
+    rows.sort(key=lambda named: study.methods.index(named[0]))
+    entries = [_entry(row, name, said, decided) for name, row in rows]
     return entries, wrong.height
 
 

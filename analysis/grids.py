@@ -81,7 +81,7 @@ def main_grid(summary: Summary, methods: Sequence[str], name: str = "main") -> G
     header = ["Method", *asked_categories(summary.scores), "ACC", "F1", "Recall"]
     return Grid(
         name,
-        "Accuracy by category",
+        "Main results",
         [*header, *(["Adv. ACC", "Adv. F1"] if adversarial else []), "Failed", "Unscored"],
         _rows(methods, [*columns, *_missing(summary.scores, methods)]),
         f"In %. {MARKS} ACC: judged right, mean of runs per question, without adversarial questions, which "

@@ -153,7 +153,8 @@ def numeric_columns(grid: Grid) -> list[bool]:
 
 
 def _is_number(text: str) -> bool:
-    return re.match(r"[-+−<]?\.?\d|[–-]?$", text) is not None
+    """Also with something after it, such as an interval; a digest that starts with a digit is none."""
+    return re.match(r"[-+−<]?[\d,]*\.?\d(?!\w)|[–-]?$", text) is not None
 
 
 def as_csv(grid: Grid) -> str:

@@ -74,7 +74,7 @@ def category_bars(rows: Sequence[Row], *, reference: str, metric: str = "acc") -
                 _whisker(axes, height, (row["acc_low"], row["acc_high"]))
         axes.set_title(category, fontsize=10, loc="left")
         axes.set_xlim(0, 100)
-        axes.set_xticks([0, 50, 100])
+        axes.set_xticks([0, 50, 100], ["0", "50", "100"], fontsize=7)
         _named_lines(axes, methods)
     figure.supxlabel(_METRICS[metric], fontsize=9)
     return figure

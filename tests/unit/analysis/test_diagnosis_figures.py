@@ -48,10 +48,10 @@ def test_tables_show_values_reasons_and_the_paper():
     asv, sntd, pairs = tsm_grids(averages, [], "hash-64", "locomo")
     assert [row[:2] for row in asv.rows] == [("1", "25.00%"), ("2", "12.50%")]
     assert list(sntd.rows[0]) == [
-        *("1", "20.00%", "20.00%–20.00%", "50.00%", "49.00% ± 1.10"),
-        *("1", "1 one_segment", "20.98%", "33.87%"),
+        *("1", "20.00%", "20.0–20.0%", "50.00%", "49.00 ± 1.10%"),
+        *("1 (without: 1 one_segment)", "20.98%", "33.87%"),
     ]
-    assert sntd.header[-2:] == ["paper", "paper, random"]
+    assert sntd.header[-2:] == ["paper", "its random"]
     assert not pairs.rows
     assert "paper" not in tsm_grids(averages, [], "hash-64", "")[1].header
 
