@@ -26,11 +26,12 @@ from memsif_ray.clients.embedders import make_embedder
 from memsif_ray.clients.entities import make_entities
 from memsif_ray.clients.openai_http import OpenAIChat
 from memsif_ray.clients.tokens import ServedTokenCounter
-from memsif_ray.config import EmbedderConfig, MemoryConfig, ModelConfig
+from memsif_ray.config import EmbedderConfig, MemoryConfig, ModelConfig, PackingConfig
 from memsif_ray.errors import DataError
 from memsif_ray.memory.engine import ConversationMemory
 from memsif_ray.memory.tools import Tools
 from memsif_ray.methods.answering import answer_from
+from memsif_ray.packing.policy import Packing, router_of, within_budget
 from memsif_ray.ports import ChatModel, TokenCounter
 from memsif_ray.probing import capabilities_for
 from memsif_ray.text import clean, is_blank
@@ -43,11 +44,12 @@ MessageLike = str | Mapping[str, Any] | Message
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer with what it rests on."""
+    """An answer, what it rests on, and how that was made to fit a token budget, if there was one."""
 
     text: str
     context: Context
     promoted: tuple[str, ...]
+    packing: Packing | None = None
 
 
 class Memory:
@@ -95,13 +97,19 @@ class Memory:
         """What would be shown to the answer model."""
         return self._run(self._memory.context(self._question(query)))
 
-    def answer(self, question: str, *, learn: bool = True) -> Reply:
+    def answer(self, question: str, *, learn: bool = True, packing: PackingConfig | None = None) -> Reply:
         """Answer from memory; with `learn`, the evidence may grow into ActiveFacts.
 
+        Args:
+            question: In plain words.
+            learn: False leaves memory as it is.
+            packing: A token budget for what the answer model is shown, e.g. `PackingConfig(budget=128)`.
+
         Raises:
+            ConfigError: When the router of `packing` cannot be used.
             ServiceError: When a model failed.
         """
-        return self._run(self._answer(self._question(question), learn))
+        return self._run(self._answer(self._question(question), learn, packing or PackingConfig()))
 
     def facts(self, *, as_of: datetime | None = None, valid_at: datetime | None = None) -> list[Fact]:
         """Facts of both tracks: as believed at `as_of`, as true at `valid_at`, by default now."""
@@ -125,14 +133,18 @@ class Memory:
         """Close."""
         self.close()
 
-    async def _answer(self, question: Question, learn: bool) -> Reply:
+    async def _answer(self, question: Question, learn: bool, packing: PackingConfig) -> Reply:
+        router = router_of(packing, embedder=self._tools.embedder.model_id)
         context = await self._memory.context(question)
-        answer = await answer_from(context, question, tools=self._tools, max_tokens=512, temperature=0.1)
+        shown, packed = await within_budget(
+            context, question, config=packing, router=router, tools=self._tools
+        )
+        answer = await answer_from(shown, question, tools=self._tools, max_tokens=512, temperature=0.1)
         before = {f.fact_id for f in self._memory.facts()}
         if learn:
             await self._memory.learn(question, context)
         promoted = tuple(f.fact_id for f in self._memory.facts() if f.fact_id not in before)
-        return Reply(answer.text or "", context, promoted)
+        return Reply(answer.text or "", shown, promoted, packed)
 
     async def _connect(self, model: ModelConfig, embedder: EmbedderConfig) -> Tools:
         chat: ChatModel

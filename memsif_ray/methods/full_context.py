@@ -17,6 +17,7 @@ Deviations:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from memsif_ray.config import RunConfig
@@ -85,4 +86,7 @@ class FullContext:
     def _fitting(self, lines: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
         step = -1 if self._keep == "tail" else 1  # the end that stays is packed first
         kept = pack(lines[::step], self._budget, self._tools.tokens, contiguous=True)
-        return tuple(kept[::step])
+        ranked = [
+            replace(item, score=-float(place)) for place, item in enumerate(kept)
+        ]  # for a hard token cap
+        return tuple(ranked[::step])

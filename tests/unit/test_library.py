@@ -5,6 +5,7 @@ from memsif_ray import Memory
 from memsif_ray.clients.entities import RuleEntities
 from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
 from memsif_ray.clients.tokens import EstimatingCounter
+from memsif_ray.config import PackingConfig
 from memsif_ray.errors import DataError
 from memsif_ray.memory.tools import NO_MODEL, Tools
 from memsif_ray.storage.memories import encode_memory
@@ -77,3 +78,12 @@ def test_not_learning_leaves_no_trace(memory):
     assert memory._memory.dump()["clusters"] == []
     memory.answer("What is the dog called?")
     assert len(memory._memory.dump()["clusters"]) == 1
+
+
+def test_a_request_may_name_a_token_budget(memory):
+    memory.add([f"I adopted animal number {n}, a greyhound called Comet {n}." for n in range(8)])
+    free = memory.answer("What is the greyhound called?", learn=False)
+    capped = memory.answer("What is the greyhound called?", learn=False, packing=PackingConfig(budget=40))
+    assert free.packing is None and EstimatingCounter().count(free.context.text) > 40
+    assert 0 < EstimatingCounter().count(capped.context.text) == capped.packing.tokens <= 40
+    assert set(capped.context.items) < set(free.context.items)
