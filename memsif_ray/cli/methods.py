@@ -44,8 +44,12 @@ def _listed(found: list[About]) -> Table:
     for column in ("name", "what", "paper", "official code"):
         table.add_column(column, ratio=None if column == "name" else 1, no_wrap=column == "name")
     table.add_column("deviations", justify="right")
+    above = ("", "")
     for one in found:
-        table.add_row(one.name, one.what, one.paper, one.official_code, str(len(one.deviations)))
+        said = (one.paper, one.official_code)
+        shown = ("as above", "as above") if said == above else said
+        table.add_row(one.name, one.what, *shown, str(len(one.deviations)))
+        above = said
     return table
 
 

@@ -62,14 +62,13 @@ def about(name: str, maker: Callable[..., Any]) -> About:
     text = inspect.cleandoc(sys.modules[made_by.__module__].__doc__ or "")
     sections = _sections(text.splitlines())
     variants = dict(item.partition(": ")[::2] for item in _items(sections.get("variants", ())))
+    deviations = _items(sections.get("deviations", ()))
     return About(
         name,
         variants.get(name, _first_paragraph(text)),
         " ".join(sections.get("paper", ())),
         " ".join(sections.get("official code", ())),
-        tuple(
-            item for item in _items(sections.get("deviations", ())) if item.casefold().strip(".") != "none"
-        ),
+        () if deviations == ["None."] else tuple(deviations),
     )
 
 

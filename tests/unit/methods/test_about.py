@@ -52,7 +52,7 @@ def test_a_variant_is_described_by_its_own_entry_and_shares_the_rest(maker):
     assert found.deviations == about("toy", maker(TEXT)).deviations
 
 
-@pytest.mark.parametrize("none", ["None.", "- none", "    None."])
+@pytest.mark.parametrize("none", ["None.", "- None.", "    None."])
 def test_no_deviation_is_none_and_not_one_called_none(maker, none):
     assert about("toy", maker(f"Toy.\n\nDeviations:\n{none}")).deviations == ()
 
