@@ -20,6 +20,8 @@ Deviations:
       grow from the ten least similar pairs of its facts.
     - Closeness is 1 − |s − median s|, where s is a theme's mean cosine to its 10 nearest other themes; two
       themes are not merged into one that would have to split again.
+    - An unusable reply never ends an episode; an episode without a narrative is its first words, one
+      without facts has none, and a theme without a summary is its most central fact.
     - Themes are summed up once, when the history has been read; a theme of one fact is that fact.
     - Only a gain of at most −.4 counts as low. Gains are measured with episodes as narratives, even where
       their messages are shown in the end.
@@ -130,7 +132,8 @@ class XMemory:
             return
         vectors = self._book.matrix(facts)
         for group in themes_of(vectors, self._settings.themes):
-            central = int((vectors[group] @ centroid(vectors[group])).argmax())
+            members = vectors[list(group)]
+            central = int((members @ centroid(members)).argmax())
             yield [facts[at] for at in group], facts[group[central]]
 
     def _items(self, hit: Hit) -> Iterator[ContextItem]:

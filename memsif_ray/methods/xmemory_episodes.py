@@ -18,6 +18,7 @@ from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room, shortened
 from memsif_ray.methods.sources import closest, dated, numbered
 from memsif_ray.methods.together import together
+from memsif_ray.prompts import escape
 from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank, truncate
 from memsif_ray.types import Decision, Message, Note
@@ -213,7 +214,7 @@ class Writer:
 
 def note_line(note: Note) -> str:
     """A note as a line of a context: dated, unless it spans times."""
-    return note.text if note.timestamp is None else dated(note.text, note.timestamp)
+    return escape(note.text) if note.timestamp is None else dated(note.text, note.timestamp)
 
 
 def _fact(note_id: str, episode: Note, item: Any, messages: Sequence[Message]) -> Note | None:

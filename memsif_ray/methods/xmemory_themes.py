@@ -1,6 +1,6 @@
 """xMemory's themes: groups of facts that split and merge so that an objective of the whole partition rises.
 
-Pure functions over the facts' vectors, in the order in which the facts were learnt.
+Nothing but the facts' vectors decides, in the order in which the facts were learnt.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import Field
 from memsif_ray.config import Strict
 from memsif_ray.types import Matrix, Vector
 
-Group = list[int]
+Group = tuple[int, ...]
 """Indices of a theme's facts, ascending."""
 
 _SEEDS = 10
@@ -36,6 +36,30 @@ class ThemeLimits(Strict):
     neighbours: int = Field(10, ge=1, description="k of the nearest-neighbour graphs")
 
 
+class Facts:
+    """Vectors of facts, and what was worked out of groups of them, since most groups stay as they are."""
+
+    def __init__(self, vectors: Matrix) -> None:
+        """Unit vectors, shape (n, dim)."""
+        self.vectors = vectors
+        self._known: dict[Group, tuple[Vector, float]] = {}
+
+    def centroid(self, group: Group) -> Vector:
+        """Unit vector in the direction of the group's mean; see `centroid`."""
+        return self._of(group)[0]
+
+    def cohesion(self, group: Group) -> float:
+        """Mean cosine of a group's facts to its centroid."""
+        return self._of(group)[1]
+
+    def _of(self, group: Group) -> tuple[Vector, float]:
+        if group not in self._known:
+            members = self.vectors[list(group)]
+            middle = centroid(members)
+            self._known[group] = middle, float((members @ middle).mean())
+        return self._known[group]
+
+
 def themes_of(vectors: Matrix, limits: ThemeLimits) -> list[Group]:
     """The themes of facts that came one after another.
 
@@ -43,59 +67,55 @@ def themes_of(vectors: Matrix, limits: ThemeLimits) -> list[Group]:
         vectors: Unit vectors of the facts, shape (n, dim).
         limits: Thresholds.
     """
+    facts = Facts(vectors)
     groups: list[Group] = []
     for fact in range(len(vectors)):
-        at = attach(fact, groups, vectors, limits)
-        if _splits(groups[at], vectors, limits):
-            groups = split(groups, at, vectors, limits)
-        else:
-            groups = merge(groups, at, vectors, limits)
+        groups, at = attach(fact, groups, facts, limits)
+        settle = split if _splits(groups[at], facts, limits) else merge
+        groups = settle(groups, at, facts, limits)
     return groups
 
 
-def attach(fact: int, groups: list[Group], vectors: Matrix, limits: ThemeLimits) -> int:
-    """Put a fact into the nearest theme, or into a new one at the end; returns where."""
+def attach(fact: int, groups: Sequence[Group], facts: Facts, limits: ThemeLimits) -> tuple[list[Group], int]:
+    """The partition with a fact in the nearest theme, or in a new one at the end; and which it is."""
     if groups:
-        scores = [float(centroid(vectors[group]) @ vectors[fact]) for group in groups]
+        scores = _centroids(groups, facts) @ facts.vectors[fact]
         at = int(np.argmax(scores))
         has_room = len(groups[at]) < limits.theme_size
         if scores[at] >= limits.attach or (has_room and scores[at] >= limits.attach_roomy):
-            groups[at].append(fact)
-            return at
-    groups.append([fact])
-    return len(groups) - 1
+            return [*groups[:at], (*groups[at], fact), *groups[at + 1 :]], at
+    return [*groups, (fact,)], len(groups)
 
 
-def split(groups: Sequence[Group], at: int, vectors: Matrix, limits: ThemeLimits) -> list[Group]:
+def split(groups: Sequence[Group], at: int, facts: Facts, limits: ThemeLimits) -> list[Group]:
     """The partition with theme `at` in two, such that the objective is highest.
 
     Each candidate grows from two facts of the theme: every other one joins the nearer of them.
     """
-    group = groups[at]
+    group, vectors = groups[at], facts.vectors
     pairs = sorted(combinations(group, 2), key=lambda pair: float(vectors[pair[0]] @ vectors[pair[1]]))
     candidates = [
         [*groups[:at], *_halves(group, *pair, vectors), *groups[at + 1 :]] for pair in pairs[:_SEEDS]
     ]
-    return max(candidates, key=lambda partition: objective(partition, vectors, limits.neighbours))
+    return max(candidates, key=lambda partition: objective(partition, facts, limits.neighbours))
 
 
-def merge(groups: list[Group], at: int, vectors: Matrix, limits: ThemeLimits) -> list[Group]:
+def merge(groups: Sequence[Group], at: int, facts: Facts, limits: ThemeLimits) -> list[Group]:
     """The partition with theme `at` and the one nearest to it in one, if that is better; else as it was."""
-    centroids = np.stack([centroid(vectors[group]) for group in groups])
-    scores = centroids @ centroids[at]
+    apart = list(groups)
+    scores = _centroids(groups, facts) @ facts.centroid(groups[at])
     scores[at] = -np.inf
     other = int(np.argmax(scores))
     if scores[other] < limits.merge:
-        return groups
-    joined = sorted(groups[at] + groups[other])
+        return apart
+    joined = tuple(sorted(groups[at] + groups[other]))
+    if _splits(joined, facts, limits):  # or it would fall apart with the next fact
+        return apart
     merged = [*(group for i, group in enumerate(groups) if i not in (at, other)), joined]
-    if _splits(joined, vectors, limits):  # or it would fall apart with the next fact
-        return groups
-    better = objective(merged, vectors, limits.neighbours) > objective(groups, vectors, limits.neighbours)
-    return merged if better else groups
+    return max(apart, merged, key=lambda partition: objective(partition, facts, limits.neighbours))
 
 
-def objective(groups: Sequence[Group], vectors: Matrix, neighbours: int) -> float:
+def objective(groups: Sequence[Group], facts: Facts, neighbours: int) -> float:
     """How good a partition is: sparsity plus the mean of each theme's cohesion times its closeness.
 
     Sparsity is N² / (K Σ n²), 1 when all K themes are of one size. A theme's cohesion is the mean cosine of
@@ -104,9 +124,8 @@ def objective(groups: Sequence[Group], vectors: Matrix, neighbours: int) -> floa
     """
     sizes = np.array([len(group) for group in groups], dtype=np.float64)
     sparsity = sizes.sum() ** 2 / (len(groups) * (sizes**2).sum())
-    centroids = np.stack([centroid(vectors[group]) for group in groups])
-    cohesions = np.array([cohesion(vectors[group]) for group in groups])
-    return float(sparsity + (cohesions * _closeness(centroids, neighbours)).mean())
+    cohesions = np.array([facts.cohesion(group) for group in groups])
+    return float(sparsity + (cohesions * _closeness(_centroids(groups, facts), neighbours)).mean())
 
 
 def centroid(members: Matrix) -> Vector:
@@ -116,21 +135,20 @@ def centroid(members: Matrix) -> Vector:
     return mean / length if length else mean
 
 
-def cohesion(members: Matrix) -> float:
-    """Mean cosine of a theme's facts to its centroid."""
-    return float((members @ centroid(members)).mean())
-
-
 def nearest(vectors: Matrix, k: int) -> NDArray[np.intp]:
     """The nearest-neighbour graph: row i holds the at most `k` others most similar to i, nearest first."""
     return np.argsort(-_similarities(vectors), axis=1, kind="stable")[:, : min(k, len(vectors) - 1)]
 
 
+def _centroids(groups: Sequence[Group], facts: Facts) -> Matrix:
+    return np.stack([facts.centroid(group) for group in groups])
+
+
 def _closeness(centroids: Matrix, k: int) -> NDArray[np.float64]:
     if len(centroids) == 1:
         return np.ones(1)
-    order = nearest(centroids, k)
-    means = np.take_along_axis(_similarities(centroids), order, axis=1).mean(axis=1)
+    k = min(k, len(centroids) - 1)
+    means = -np.partition(-_similarities(centroids), k - 1, axis=1)[:, :k].mean(axis=1)
     return np.asarray(1 - np.abs(means - np.median(means)), dtype=np.float64)
 
 
@@ -141,15 +159,14 @@ def _similarities(vectors: Matrix) -> NDArray[np.float64]:
     return scores
 
 
-def _splits(group: Group, vectors: Matrix, limits: ThemeLimits) -> bool:
+def _splits(group: Group, facts: Facts, limits: ThemeLimits) -> bool:
     if len(group) > limits.theme_size:
         return True
-    return len(group) >= limits.loose_size and cohesion(vectors[group]) < limits.loose
+    return len(group) >= limits.loose_size and facts.cohesion(group) < limits.loose
 
 
 def _halves(group: Group, one: int, other: int, vectors: Matrix) -> tuple[Group, Group]:
-    near = {
-        fact for fact in group if fact == one or vectors[fact] @ vectors[one] > vectors[fact] @ vectors[other]
-    }
-    near.discard(other)
-    return [fact for fact in group if fact in near], [fact for fact in group if fact not in near]
+    """The facts nearer to `one`, and the others; where both are equally near, `other` has them."""
+    nearer = vectors[list(group)] @ (vectors[one] - vectors[other]) > 0
+    near = tuple(fact for fact, is_near in zip(group, nearer, strict=True) if fact == one or is_near)
+    return near, tuple(fact for fact in group if fact not in near)
