@@ -124,30 +124,33 @@ class SimpleMem:
     async def _read(
         self, window_id: str, window: Sequence[Message], *, before: list[Note], repeated: int
     ) -> list[Note]:
-        reply_tokens = min(self._settings.statement_tokens, self._context_window // 2)
-        lines = [f"[{n}] {dated_line(m)}" for n, m in enumerate(window, start=1)]
-        budget = room(self._context_window, reply=reply_tokens)
         try:
-            reply = await ask(
-                self._tools.chat,
-                "simplemem/statements",
-                stage="statements",
-                scope=self._tools.scope,
-                max_tokens=reply_tokens,
-                temperature=self._settings.temperature,
-                seed=self._tools.seed,
-                earlier=[note.text for note in before[: self._settings.shown_before]],
-                lines=shortened(lines, budget=budget, tokens=self._tools.tokens),
-            )
+            listed = await self._listed(window, before)
         except ReplyInvalid as exc:
             self._decide(window_id, "verbatim", "fallback", str(exc))
             kept: list[_Read] = [(f"{m.speaker}: {m.content}", (m,), {}) for m in window[repeated:]]
         else:
-            read = [_read_item(item, window) for item in reply["statements"]]
-            kept = [one for one in read if one]
-            refused = len(reply["statements"]) - len(kept)
+            kept = [one for one in (_read_item(item, window) for item in listed) if one]
+            refused = len(listed) - len(kept)
             self._decide(window_id, f"{len(kept)} statements", "llm", f"{refused} refused" if refused else "")
         return [_note(f"{window_id}_{n:02d}", *one) for n, one in enumerate(kept, start=1)]
+
+    async def _listed(self, window: Sequence[Message], before: list[Note]) -> list[Any]:
+        reply_tokens = min(self._settings.statement_tokens, self._context_window // 2)
+        lines = [f"[{n}] {dated_line(m)}" for n, m in enumerate(window, start=1)]
+        budget = room(self._context_window, reply=reply_tokens)
+        reply = await ask(
+            self._tools.chat,
+            "simplemem/statements",
+            stage="statements",
+            scope=self._tools.scope,
+            max_tokens=reply_tokens,
+            temperature=self._settings.temperature,
+            seed=self._tools.seed,
+            earlier=[note.text for note in before[: self._settings.shown_before]],
+            lines=shortened(lines, budget=budget, tokens=self._tools.tokens),
+        )
+        return list(reply["statements"])
 
     def _decide(self, window_id: str, outcome: str, decided_by: str, detail: str) -> None:
         self._decisions.append(Decision("statements", window_id, outcome, decided_by, detail=detail))
