@@ -98,3 +98,5 @@ def test_the_sweeps_that_ship_are_the_papers(pytestconfig):
     assert widths == [0.075, 0.175, 0.275, 0.375, 0.475]
     assert {round((one.tau_merge + one.tau_split) / 2, 4) for one in segments} == {0.4625}
     assert load_run_config(folder / "ablations.yaml").methods == ("memsif", "ablations")
+    states = [(config.state, config.order) for _, config in load_sweep(folder / "state.yaml")]
+    assert states == [("online", "fixed"), ("online", "per-run"), ("cold", "fixed")]

@@ -11,12 +11,13 @@ from memsif_ray.clients.tokens import EstimatingCounter
 from memsif_ray.config import RunConfig
 from memsif_ray.errors import RequestRefused
 from memsif_ray.evaluation.abstention import abstains
+from memsif_ray.evaluation.metrics import locomo_score
 from memsif_ray.methods import make_method
 from memsif_ray.methods.base import Tools
 from memsif_ray.methods.full_context import PROMPT_RESERVE
 from memsif_ray.methods.naive_rag import fused
 from memsif_ray.runtime.asking import ask_in_order
-from memsif_ray.types import Category, Conversation, Message, Question
+from memsif_ray.types import Category, Conversation, Gold, Message, Question
 
 LINES = (
     "The kite is red.",
@@ -149,5 +150,7 @@ async def test_always_abstain_abstains_without_a_call():
     await method.ingest(HISTORY)
     (asked,) = [one async for one in ask_in_order(method, [question("Hm?")], tools=tools, config=config)]
     assert abstains(asked.answer.text)
-    assert "not mentioned" in asked.answer.text  # the phrase that LoCoMo's own F1 looks for
+    to_abstain, to_answer = Gold("q0", "", trap="a zebra", abstain=True), Gold("q0", "a zebra")
+    assert locomo_score(asked.answer.text, to_abstain, Category.ADVERSARIAL) == 1.0
+    assert locomo_score(asked.answer.text, to_answer, Category.SINGLE_HOP) == 0.0
     assert tools.chat.requests == [] and tools.embedder.texts == 0
