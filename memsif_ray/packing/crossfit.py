@@ -43,7 +43,7 @@ def cross_fit(
     """Fit on three folds, calibrate on one, test on the last, and rotate until every row was tested.
 
     Args:
-        data: All actions executed, all features numbers.
+        data: With every feature and utility; `data.usable()` has only such rows.
         make: Gives a new unfitted learner.
         max_harm: See `SafetyThreshold`.
         folds: At least 3.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from memsif_ray.packing.actions import ACTIONS, Action, Floats, Ints, best_actions
 from memsif_ray.packing.crossfit import CrossFitted
-from memsif_ray.packing.folds import Mask
+from memsif_ray.packing.folds import Labels, Mask
 from memsif_ray.packing.inference import SEED, Difference, paired
 from memsif_ray.packing.utilities import Utilities
 
@@ -115,7 +115,7 @@ def by_fit(data: Utilities, *, seed: int = SEED) -> list[StratumRow]:
     return rows
 
 
-def strata_of(data: Utilities) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+def strata_of(data: Utilities) -> Labels:
     """The stratum of each row, shape (n,)."""
     fraction = data.feature("fit_fraction")
     return np.where(fraction <= 0, STRATA[0], np.where(fraction >= 1, STRATA[2], STRATA[1]))

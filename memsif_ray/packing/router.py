@@ -28,7 +28,7 @@ class Training(Strict):
     """Where a router comes from, and what was odd about its data.
 
     `fingerprint` is a digest of the rows it was fitted on. `constant` features have weight 0; `refused` rows
-    held a value that is no number; an action in `unknown` was never executed, so it is never chosen.
+    lacked a feature or a utility; an action in `unknown` was never executed, so it is never chosen.
     """
 
     fingerprint: str

@@ -33,7 +33,7 @@ def train_router(
 ) -> Router:
     """Fit one router; with `calibration`, also the safe threshold of each budget.
 
-    Rows with a feature that is no number are refused and counted, constant features get weight 0, and an
+    Rows without a feature or a utility are refused and counted, constant features get weight 0, and an
     action that was never executed stays unknown: each is written into the router and logged as a warning.
 
     Args:
@@ -43,11 +43,11 @@ def train_router(
         max_harm: See `SafetyThreshold`.
 
     Raises:
-        DataError: When no row is usable, an action was executed for some rows only, or a question is used
-            for both fitting and calibration.
+        DataError: When no row is usable, or a question is used for both fitting and calibration.
     """
-    usable = data.usable()
-    known = _known_actions(usable)
+    usable, known = data.usable(), data.known()
+    if not len(usable) or not len(known):
+        raise DataError("no row to train a router on has all its features and utilities")
     if calibration is not None and set(calibration.questions) & set(data.questions):
         raise DataError("a question is used for both fitting and calibration")
     learner = make().fit(usable.features, usable.values[:, known], groups=usable.questions)
@@ -78,20 +78,6 @@ def training_fingerprint(data: Utilities) -> str:
     )
     head = f"{data.feature_set} {data.embedder}\n"
     return hashlib.sha256((head + "\n".join(lines)).encode()).hexdigest()[:12]
-
-
-def _known_actions(data: Utilities) -> Ints:
-    if not len(data):
-        raise DataError("no row with complete features to train a router on")
-    missing = np.isnan(data.values)
-    partly = missing.any(axis=0) & ~missing.all(axis=0)
-    if partly.any():
-        names = ", ".join(ACTIONS[i] for i in np.flatnonzero(partly))
-        raise DataError(f"{names}: executed for some rows only, so its utilities cannot be compared")
-    known = np.flatnonzero(~missing.all(axis=0))
-    if not len(known):
-        raise DataError("no action was ever executed")
-    return known
 
 
 def _layers(learner: Learner, known: Ints) -> list[tuple[Floats, Floats]]:
@@ -130,7 +116,7 @@ def _training(data: Utilities, usable: Utilities, learner: Learner, known: Ints)
 
 def _say(training: Training) -> None:
     if training.refused:
-        LOGGER.warning("%d row(s) refused: a feature is no number", training.refused)
+        LOGGER.warning("%d row(s) refused: a feature or a utility is missing", training.refused)
     if training.constant:
         LOGGER.warning("constant features without weight: %s", ", ".join(training.constant))
     if training.unknown:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from memsif_ray.packing.actions import ACTIONS, Floats, Ints
-from memsif_ray.packing.features import NAMES, FeatureSet
+from memsif_ray.packing.actions import ACTIONS, Action, Floats, Ints
+from memsif_ray.packing.features import NAMES, Features, FeatureSet
 from memsif_ray.packing.folds import Labels, Mask
 
 
@@ -98,9 +99,15 @@ class Utilities:
             values=self.values[mask],
         )
 
+    def known(self) -> Ints:
+        """Columns of `values` of the actions that were executed at all."""
+        return np.flatnonzero(~np.isnan(self.values).all(axis=0))
+
     def usable(self) -> Utilities:
-        """The rows whose features are all numbers; a learner refuses the others."""
-        return self.where(np.asarray(np.isfinite(self.features).all(axis=1)))
+        """The rows with every feature and a utility of every known action; a learner refuses the others."""
+        described = np.isfinite(self.features).all(axis=1)
+        graded = ~np.isnan(self.values[:, self.known()]).any(axis=1)
+        return self.where(np.asarray(described & graded))
 
     def feature(self, name: str) -> Floats:
         """One column of the features."""
@@ -110,6 +117,57 @@ class Utilities:
     def gains(self) -> Floats:
         """Utility over retention, shape (n, 4); the first column is zero."""
         return self.values - self.values[:, :1]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """What was known about one question and budget before anything was generated."""
+
+    question_id: str
+    budget: int
+    features: Features
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one realisation of one action was worth; a utility of None was never graded."""
+
+    question_id: str
+    budget: int
+    action: Action
+    utility: float | None
+
+
+def gather(instances: Iterable[Instance], outcomes: Iterable[Outcome]) -> Utilities:
+    """One row per instance, in order, with the mean of each action's graded realisations.
+
+    Raises:
+        ValueError: When there is no instance, two differ in feature set or embedder, or an outcome belongs
+            to none.
+    """
+    rows = {(one.question_id, one.budget): one for one in instances}
+    kinds = {(one.features.names, one.features.embedder) for one in rows.values()}
+    if len(kinds) != 1:
+        raise ValueError(f"instances of {len(kinds)} kinds of features: there must be one")
+    [(names, embedder)] = kinds
+    place = {key: i for i, key in enumerate(rows)}
+    totals, counts = np.zeros((2, len(rows), len(ACTIONS)))
+    for one in outcomes:
+        key = one.question_id, one.budget
+        if key not in place:
+            raise ValueError(f"an outcome of {key} belongs to no instance")
+        if one.utility is not None:
+            at = place[key], ACTIONS.index(one.action)
+            totals[at] += one.utility
+            counts[at] += 1
+    return Utilities.of(
+        [one.question_id for one in rows.values()],
+        [one.budget for one in rows.values()],
+        [one.features.values for one in rows.values()],
+        np.where(counts > 0, totals / np.maximum(counts, 1), np.nan),
+        feature_set=next(kind for kind, known in NAMES.items() if known == names),
+        embedder=embedder,
+    )
 
 
 def averaged(realisations: Floats) -> Floats:

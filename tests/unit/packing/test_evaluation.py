@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from memsif_ray.packing.actions import ACTIONS
+from memsif_ray.packing.actions import ACTIONS, Action
 from memsif_ray.packing.crossfit import cross_fit
 from memsif_ray.packing.evaluation import by_fit, compare, outcomes, plug_in_bound, policies_of, reliability
-from memsif_ray.packing.features import PAPER
+from memsif_ray.packing.features import PAPER, Features
 from memsif_ray.packing.folds import partition, rotations
 from memsif_ray.packing.inference import paired
 from memsif_ray.packing.ridge import ActionUtilityRidge
 from memsif_ray.packing.transfer import transfer
-from memsif_ray.packing.utilities import Utilities
+from memsif_ray.packing.utilities import Instance, Outcome, Utilities, gather
 from tests.unit.packing.planted import BUDGETS, planted
 
 
@@ -109,6 +109,22 @@ def test_realisations_are_averaged_before_anything_else():
         Utilities.of(["q", "q"], [32, 32], np.zeros((2, 11)), np.zeros((2, 4)))
     with pytest.raises(ValueError, match="between 0 and 1"):
         small([[2, 0, 0, 0]])
+
+
+def test_rows_of_a_labelling_job_become_utilities():
+    seen = {name: Features(PAPER, (float(i),) * 11, "hash-64") for i, name in enumerate("ab")}
+    instances = [Instance(name, 32, seen[name]) for name in "ba"]
+    graded = [("a", "retain", 1), ("a", "retain", 0), ("a", "merge", None), ("b", "rewrite", 0.5)]
+    outcomes = [Outcome(name, 32, Action(action), utility) for name, action, utility in graded]
+    data = gather(instances, outcomes)
+    assert data.questions.tolist() == ["b", "a"] and data.features[:, 0].tolist() == [1, 0]
+    nan = np.nan
+    assert np.array_equal(data.values, [[nan, nan, nan, 0.5], [0.5, nan, nan, nan]], equal_nan=True)
+    assert (data.feature_set, data.embedder) == ("paper", "hash-64")
+    with pytest.raises(ValueError, match="belongs to no instance"):
+        gather(instances, [Outcome("a", 64, Action.MERGE, 1.0)])
+    with pytest.raises(ValueError, match="2 kinds"):
+        gather([*instances, Instance("c", 32, Features(PAPER, (0.0,) * 11, "other"))], [])
 
 
 def test_policy_numbers_by_hand():

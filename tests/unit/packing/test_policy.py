@@ -5,14 +5,24 @@ from datetime import datetime
 import pytest
 
 from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
-from memsif_ray.config import PackingConfig
+from memsif_ray.config import PackingConfig, RunConfig
 from memsif_ray.errors import EmbedderMismatch
 from memsif_ray.memory.tools import Tools
+from memsif_ray.methods.full_context import FullContext
 from memsif_ray.packing.candidates import candidates
 from memsif_ray.packing.features import EXTENDED, NAMES, PAPER
 from memsif_ray.packing.policy import router_of, within_budget
 from memsif_ray.packing.router import Layer, Router, Training
-from memsif_ray.types import Category, Context, ContextItem, Decision, Evidence, Question
+from memsif_ray.types import (
+    Category,
+    Context,
+    ContextItem,
+    Conversation,
+    Decision,
+    Evidence,
+    Message,
+    Question,
+)
 
 DAY = datetime(2024, 5, 1)
 QUESTION = Question("q1", "c", 0, "Where does Ann live?", Category.SINGLE_HOP)
@@ -130,6 +140,18 @@ async def test_a_router_of_another_embedder_is_refused_before_any_question(tmp_p
 def test_candidates_are_the_best_lines_in_reading_order():
     kept = candidates(CONTEXT, cap=6, tokens=Words())
     assert [item.item_id for item in kept] == ["m2", "m3"]
+
+
+async def test_of_a_whole_history_the_end_that_the_method_keeps_is_kept():
+    turns = tuple(Message("c", f"m{n}", n, 1, "Ann", f"thing {n}", DAY) for n in range(9))
+    tools = Tools(None, HashEmbedder(), None, Words())
+    for keep, kept in (("tail", ["m7", "m8"]), ("head", ["m0", "m1"])):
+        method = FullContext(RunConfig(), tools, keep=keep)
+        await method.ingest(Conversation("c", "sample", ("Ann",), turns))
+        context = await method.context(QUESTION)
+        cost = Words().count(context.items[0].text)
+        shown, *_ = await packed(PackingConfig(budget=2 * cost), context)
+        assert [item.item_id for item in shown.items] == kept
 
 
 def test_unscored_lines_are_as_good_as_what_was_retrieved():

@@ -126,7 +126,7 @@ def test_rows_with_nan_are_refused_and_constant_features_named(caplog):
     with caplog.at_level(logging.WARNING):
         router = train_router(odd)
     assert (router.training.refused, router.training.constant) == (3, ("sessions",))
-    assert "3 row(s) refused" in caplog.text and "sessions" in caplog.text
+    assert "3 row(s) refused: a feature or a utility is missing" in caplog.text and "sessions" in caplog.text
     assert np.isfinite(router.utilities(HELD.features)).all()
     assert all(weights[4] == 0 for weights in router.layers[0].weights)
 
@@ -142,8 +142,10 @@ def test_an_action_that_was_never_executed_stays_unknown(caplog):
     assert set(router.thresholds.values()) == {None}
 
     values[5, 2] = 1.0
-    with pytest.raises(DataError, match="abstract: executed for some rows only"):
-        train_router(with_values(FIT, values))
+    some = train_router(with_values(FIT, values)).training
+    assert (some.rows, some.refused, some.unknown) == (1, 159, ("merge", "rewrite"))
+    with pytest.raises(DataError, match="no row to train"):
+        train_router(with_values(FIT, np.full_like(values, np.nan)))
 
 
 def test_calibration_on_a_fitted_question_is_refused():
