@@ -43,6 +43,7 @@ _CALL = WHOSE | {
     "attempts": 1,
     "error": "",
     "content": "Ghent",
+    "mean_logprob": None,
 }
 _FACT = WHOSE | {
     "seq": 0,
@@ -105,6 +106,7 @@ _ROWS = {
     ],
     "gold": [
         {"question_id": f"q{n}", "answer": "Ghent", "evidence": ["D1:1"], "trap": None, "abstain": False}
+        | {"kind": "", "explanation": ""}
         for n in (0, 1)
     ],
     "answers": [

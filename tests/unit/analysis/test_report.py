@@ -1,0 +1,215 @@
+"""Pages of small runs, as a reader finds them; numbers are worked out by hand."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from analysis.report import write_report
+from tests.unit.analysis.conftest import small_run
+
+METHODS = {"memsif": "rrwr", "naive-rag": "wwww", "memsif:no-ts": "rwwr"}
+
+
+def table(page: Path, name: str) -> list[list[str]]:
+    with (page.parent / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.reader(stream))
+
+
+def headings(page: Path) -> list[str]:
+    return re.findall(r'<h2 id="s\d+">(.*?)</h2>', page.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def page(write_run, tmp_path) -> Path:
+    return write_report([write_run("locomo-1", small_run(METHODS, failed="2"))], tmp_path / "out")
+
+
+def test_the_main_table_puts_the_reference_first_and_adversarial_questions_apart(page):
+    header, *rows = table(page, "main")
+    assert header == [
+        "Method",
+        "S-hop",
+        "Temp",
+        "ACC",
+        "F1",
+        "Recall",
+        "Adv. ACC",
+        "Adv. F1",
+        "Failed",
+        "Unscored",
+    ]
+    # q2 (S-hop) failed for all, which is wrong. F1 of a right answer is 1, of a wrong one 0.25.
+    assert rows == [
+        ["memsif", "50.0", "100.0", "66.7", "75.0", "100.0", "100.0", "100.0", "1", "0"],
+        ["memsif:no-ts", "50.0", "0.0", "33.3", "50.0", "100.0", "100.0", "100.0", "1", "0"],
+        ["naive-rag", "0.0", "0.0", "0.0", "25.0", "100.0", "0.0", "25.0", "1", "0"],
+    ]
+
+
+def test_best_and_second_best_are_marked_and_ties_share(page):
+    html = page.read_text(encoding="utf-8")
+    assert html.count('<td class="number best">66.7<') >= 1
+    assert html.count('<td class="number second">33.3<') >= 1
+    latex = (page.parent / "tables" / "main.tex").read_text(encoding="utf-8")
+    assert latex.count(r"\textbf{50.0}") == 2  # S-hop
+
+
+def test_a_dagger_wants_an_interval_without_zero(write_run, tmp_path):
+    # Conversation a: +1 and 0; b: +1. Resamples give 1/2, 2/3 or 1.
+    run = write_run("locomo-1", small_run({"memsif": "rrr", "naive-rag": "wrw"}))
+    page = write_report([run], tmp_path / "out")
+    assert table(page, "main")[2][3] == "33.3†"
+    assert table(page, "differences")[1][2] == "+66.7 [+50.0, +100.0]"
+
+
+def test_differences_have_both_tests(page):
+    header, naive = (table(page, "differences")[n] for n in (0, 2))
+    row = dict(zip(header, naive, strict=True))
+    # Conversation a: +1 and +1; b: 0 (both failed). Resamples give 0, 2/3 or 1.
+    assert (row["Method"], row["n"], row["Δ ACC [95 %]"]) == ("naive-rag", "3", "+66.7 [+0.0, +100.0]")
+    assert (row["Only ours"], row["Only theirs"], row["p"]) == ("2", "0", "0.500")
+
+
+def test_ablations_are_losses_against_the_whole_system(page):
+    header, whole, variant = table(page, "ablations")
+    assert dict(zip(header, whole, strict=True))["Loss in ACC [95 %]"] == "–"
+    assert dict(zip(header, variant, strict=True))["Loss in ACC [95 %]"].startswith("+33.3")
+
+
+def test_costs_are_those_of_table_18(page):
+    assert table(page, "costs")[1] == ["memsif", "66.7", "75.0", "100", "0.50"]
+    assert table(page, "cost-tokens")[1] == ["memsif", "0", "0", "100", "0", "–", "0.0"]
+
+
+def test_a_run_with_failures_is_not_complete(page):
+    html = page.read_text(encoding="utf-8")
+    assert "incomplete: 3 of 12 answers failed: ServiceBusy: no reply" in html
+    assert table(page, "runs")[1][-1] == "incomplete"
+
+
+def test_a_failure_tells_what_led_to_it(page):
+    html = page.read_text(encoding="utf-8")
+    # One of memsif (q2), two of memsif:no-ts (q1, q2), all four of naive-rag.
+    assert html.count("<details>") == 7 + 1  # and the configuration
+    assert "7 of 7 answers that failed" in html
+    for text in (
+        "naive-rag · a · S-hop · wrong · What &amp; why 0?",
+        "memsif · b · S-hop · failed · What &amp; why 2?",
+        "none: ServiceBusy: no reply",
+        "D1:1: Ann: I live in &lt;Ghent&gt;.",
+        "sufficiency of q0: insufficient by rule, score 0.250 (no facts)",
+    ):
+        assert text in html
+
+
+def test_failures_are_bounded_with_their_total(write_run, tmp_path):
+    run = write_run("locomo-1", small_run({"memsif": "wwww", "naive-rag": "wwww"}))
+    html = write_report([run], tmp_path / "out", failures_shown=1).read_text(encoding="utf-8")
+    assert html.count("<details>") == 2 + 1
+    assert "2 of 8 answers" in html
+
+
+@pytest.mark.parametrize(
+    ("rows", "sections"),
+    [
+        (small_run({"memsif": "rwrr"}), ["Accuracy", "Cost", "Failures", "Provenance"]),
+        (
+            small_run(METHODS, graded=False),
+            [*("Accuracy", "Significance", "Cost", "Ablations"), "Failures", "Provenance"],
+        ),
+        (small_run({"memsif": "wwww"}, failed="0123"), ["Accuracy", "Cost", "Failures", "Provenance"]),
+        (small_run({}), ["Results", "Failures", "Provenance"]),
+        ({}, ["Results", "Failures", "Provenance"]),
+    ],
+    ids=["one method", "no judge", "failures only", "no questions", "nothing"],
+)
+def test_a_run_that_lacks_something_has_a_page_all_the_same(write_run, tmp_path, rows, sections):
+    page = write_report([write_run("locomo-1", rows)], tmp_path / "out")
+    assert headings(page) == sections
+    assert not re.search(r">\s*(nan|None|null)\b", page.read_text(encoding="utf-8"))
+
+
+def test_without_a_judge_accuracy_is_absent_not_zero(write_run, tmp_path):
+    page = write_report([write_run("locomo-1", small_run(METHODS, graded=False))], tmp_path / "out")
+    row = dict(zip(*table(page, "main")[:2], strict=True))
+    assert (row["ACC"], row["F1"], row["Unscored"]) == ("–", "75.0", "4")
+    assert "there is no ACC" in page.read_text(encoding="utf-8")
+    assert not (page.parent / "figures" / "accuracy-by-category.svg").exists()
+    assert (page.parent / "figures" / "f1-by-category.svg").exists()
+
+
+def test_one_conversation_has_differences_without_an_interval_and_a_reason(write_run, tmp_path):
+    rows = small_run({"memsif": "rr", "naive-rag": "ww"})
+    page = write_report([write_run("locomo-1", rows)], tmp_path / "out")
+    row = dict(zip(*table(page, "differences"), strict=True))
+    assert row["Δ ACC [95 %]"] == "+100.0"
+    assert row["Without interval because"].startswith("one conversation only")
+    assert table(page, "main")[2][3] == "0.0"  # no dagger
+
+
+def test_runs_of_different_settings_stand_side_by_side(write_run, tmp_path):
+    runs = [
+        write_run(
+            f"locomo-{budget}",
+            small_run({"memsif": outcomes, "naive-rag": "wwww"}),
+            {"packing": {"budget": budget}, "execution": {"shards": budget}},
+        )
+        for budget, outcomes in ((512, "wrwr"), (1024, "rrwr"))
+    ]
+    page = write_report(runs, tmp_path / "out")
+    assert [row[0] for row in table(page, "main")[1:]] == [
+        "memsif [budget=512]",
+        "memsif [budget=1024]",
+        "naive-rag [budget=512]",
+        "naive-rag [budget=1024]",
+    ]
+    assert table(page, "sensitivity-memsif")[:3] == [
+        ["Run", "packing.budget", "ACC", "F1", "Recall", "Tokens"],
+        ["memsif [budget=512]", "512", "33.3", "50.0", "100.0", "100"],
+        ["memsif [budget=1024]", "1024", "66.7", "75.0", "100.0", "100"],
+    ]
+    curve = (page.parent / "figures" / "budget-packing-budget.svg").read_text(encoding="utf-8")
+    assert ">512<" in curve and ">1,024<" in curve and ">naive-rag<" in curve
+
+
+def test_two_datasets_are_never_mixed(write_run, tmp_path):
+    runs = [write_run(f"{name}-1", small_run(METHODS, dataset=name)) for name in ("locomo", "longmemeval")]
+    page = write_report(runs, tmp_path / "out")
+    assert headings(page)[0] == "Accuracy on locomo"
+    assert table(page, "main-locomo")[1][0] == table(page, "main-longmemeval")[1][0] == "memsif"
+    # Questions are resampled within categories there: q1 alone of Temp is always +1.
+    assert table(page, "differences-locomo") != table(page, "differences-longmemeval")
+
+
+def test_judge_profiles_stand_beside_each_other_and_one_is_chosen(write_run, tmp_path):
+    rows = small_run({"memsif": "rwwr"})
+    rows["verdicts"] += [v | {"profile": "lenient", "outcome": "right"} for v in rows["verdicts"]]
+    page = write_report([write_run("locomo-1", rows)], tmp_path / "out", profile="lenient")
+    assert table(page, "judges") == [
+        ["Method", "lenient", "memsif", "lenient, Adv.", "memsif, Adv."],
+        ["memsif", "100.0", "33.3", "100.0", "100.0"],
+    ]
+    assert table(page, "main")[1][3] == "100.0"
+
+
+def test_another_reference_or_the_first_method_if_it_never_ran(write_run, tmp_path):
+    run = write_run("locomo-1", small_run({"bm25": "rrrr", "hybrid": "wwww"}))
+    assert table(write_report([run], tmp_path / "a", reference="hybrid"), "main")[1][0] == "hybrid"
+    assert table(write_report([run], tmp_path / "b"), "main")[1][0] == "bm25"
+
+
+def test_the_same_runs_give_the_same_bytes(write_run, tmp_path):
+    run = write_run("locomo-1", small_run(METHODS))
+    pages = [write_report([run], tmp_path / place).read_bytes() for place in ("a", "b")]
+    assert pages[0] == pages[1]
+
+
+def test_provenance_names_models_prompts_and_data(page):
+    assert table(page, "prompts")[1] == ["locomo-1", "answer", "m", "answer", "–", "12"]
+    header, *rows = table(page, "data")
+    assert [row[1] for row in rows] == ["conversations", "gold", "messages", "questions"]
+    assert all(re.fullmatch("[0-9a-f]{64}", row[3]) for row in rows)
