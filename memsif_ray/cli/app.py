@@ -14,6 +14,7 @@ from memsif_ray.cli.data import app as data_app
 from memsif_ray.cli.diagnose import app as diagnose_app
 from memsif_ray.cli.doctor import doctor
 from memsif_ray.cli.failures import EPILOG, CommandGroup
+from memsif_ray.cli.judge import app as judge_app
 from memsif_ray.cli.methods import methods
 from memsif_ray.cli.output import print_result
 from memsif_ray.cli.report import report
@@ -34,6 +35,7 @@ for command in (run, sweep, show, report, methods, doctor, calibrate):
     app.command(epilog=EPILOG)(command)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
+app.add_typer(judge_app, name="judge")
 app.add_typer(diagnose_app, name="diagnose")
 
 
