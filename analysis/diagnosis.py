@@ -1,21 +1,16 @@
-"""Diagnoses for people: tables that a terminal and a page show alike, and the page."""
+"""Diagnoses as tables, with the paper's numbers beside ours where they are of the same data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
-from analysis.figures.diagnostics import asv_figure, sntd_figure, ted_histogram
-from analysis.page import Grid, Picture, Section, write_page
+from analysis.page import Grid
 from memsif_ray.datasets import LoadReport
 from memsif_ray.diagnostics import published
 from memsif_ray.diagnostics.corpus import CorpusSummary, Extent
-from memsif_ray.diagnostics.dispersion import Change, EvidenceSpread, SpreadSummary
+from memsif_ray.diagnostics.dispersion import Change, SpreadSummary
 from memsif_ray.diagnostics.pairs import Division
-from memsif_ray.diagnostics.tsm import Measure, TsmAverage, TsmMeasure
+from memsif_ray.diagnostics.tsm import Measure, TsmAverage
 
 _NONE = "–"
 _READINGS = (
@@ -31,15 +26,14 @@ _EFFECTS = {
 }
 
 
-def as_text(grid: Grid) -> Table:
-    """A table for a terminal: title above, caption below."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=grid.title, caption=grid.caption or None)
-    table.title_justify = table.caption_justify = "left"
-    for place, name in enumerate(grid.header):
-        table.add_column(name, justify="right" if place else "left")
-    for row in grid.rows:
-        table.add_row(*map(str, row))
-    return table
+def comparable(source: LoadReport, *, selected: bool) -> str:
+    """The dataset whose published numbers belong beside those of a file; "" for none.
+
+    Args:
+        source: The file: the paper measured the published one.
+        selected: Whether some of its conversations were left out.
+    """
+    return source.dataset if source.release and not selected else ""
 
 
 def nce_grids(summary: SpreadSummary, changes: Sequence[Change], reading: str, paper: str) -> list[Grid]:
@@ -68,7 +62,7 @@ def nce_grids(summary: SpreadSummary, changes: Sequence[Change], reading: str, p
         found.append(
             Grid(
                 "nce-readings",
-                f"The two readings differ in {len(changes)} questions",
+                f"Questions that the two readings see differently: {len(changes)}",
                 ("question", "strict ids", "repaired ids", "effect"),
                 [_changed(change) for change in changes],
             )
@@ -118,13 +112,13 @@ def tsm_grids(
         Grid(
             "asv",
             "Adjacent Semantic Volatility",
-            ("messages per segment", "ASV", "least", "most", "conversations", "without"),
+            ("messages per segment", "ASV", "range", "of"),
             [
-                (str(one.segment_length), *map(_percent, (one.value, one.low, one.high)), *_counts(one))
+                (str(one.segment_length), _percent(one.value), _range(one), _measured(one))
                 for one in averages
                 if one.measure is Measure.ASV
             ],
-            caption=f"Embeddings of {embedder}; means over conversations.",
+            caption=f"Embeddings of {embedder}. Mean and range over the conversations in the last column.",
         ),
         _sntd_grid(averages, embedder, paper),
         Grid(
@@ -137,68 +131,23 @@ def tsm_grids(
     ]
 
 
-def write_nce_page(
-    folder: Path, source: LoadReport, spreads: Sequence[EvidenceSpread], grids: Sequence[Grid]
-) -> Path:
-    """`report.html` with the histogram of TED; returns its path."""
-    teds = [spread.ted for spread in spreads if spread.ted is not None]
-    title = "Temporal evidence dispersion"
-    picture = Picture("ted-histogram", title, ted_histogram(teds, title), "Questions with two ids or more.")
-    sections = [Section("Non-contiguous evidence", parts=[picture, *grids])]
-    return write_page(folder, "Dispersion of evidence", sections, facts=_facts(source))
-
-
-def write_corpus_page(folder: Path, source: LoadReport, grid: Grid) -> Path:
-    """`report.html` with the statistics; returns its path."""
-    return write_page(folder, "Dataset statistics", [Section("Table 12", parts=[grid])], facts=_facts(source))
-
-
-def write_tsm_page(
-    folder: Path,
-    source: LoadReport,
-    measures: Sequence[TsmMeasure],
-    averages: Sequence[TsmAverage],
-    grids: Sequence[Grid],
-    *,
-    paper: str,
-) -> Path:
-    """`report.html` with Figures 6 and 7; returns its path."""
-    asv, sntd, pairs = grids
-    six, seven = "Adjacent semantic volatility", "Distance of semantic neighbours"
-    told = published.SNTD.get(paper, {})
-    sections = [
-        Section(six, parts=[Picture("asv", six, asv_figure(measures, averages, six)), asv]),
-        Section(seven, parts=[Picture("sntd", seven, sntd_figure(averages, told, seven)), sntd]),
-        Section("Pairs", parts=[pairs]),
-    ]
-    return write_page(folder, "Temporal-structural misalignment", sections, facts=_facts(source))
-
-
-def comparable(source: LoadReport, *, selected: bool) -> str:
-    """The dataset whose published numbers belong beside those of a file; "" for none.
-
-    Args:
-        source: The file: the paper measured the published one.
-        selected: Whether some of its conversations were left out.
-    """
-    return source.dataset if source.release and not selected else ""
-
-
 def _sntd_grid(averages: Sequence[TsmAverage], embedder: str, paper: str) -> Grid:
     by_kind = {(one.measure, one.k): one for one in averages}
-    expected = by_kind[Measure.RANDOM, None]
     told, told_random = published.SNTD.get(paper, {}), published.RANDOM_SNTD.get(paper, {})
-    header = ["k", "SNTD@k", "least", "most", "random, expected", "random, drawn", "conversations", "without"]
     rows = []
     for k in [one.k for one in averages if one.measure is Measure.SNTD and one.k]:
-        one, drawn = by_kind[Measure.SNTD, k], by_kind[Measure.DRAWN, k]
-        numbers = [*map(_percent, (one.value, one.low, one.high, expected.value)), _drawn(drawn)]
-        rows.append([str(k), *numbers, *_counts(one)])
-        if paper:
-            rows[-1] += [_percent(told.get(k)), _percent(told_random.get(k))]
+        one, random = by_kind[Measure.SNTD, k], by_kind[Measure.RANDOM, None]
+        drawn = _drawn(by_kind[Measure.DRAWN, k])
+        row = [str(k), _percent(one.value), _range(one), _percent(random.value), drawn, _measured(one)]
+        rows.append([*row, _percent(told.get(k)), _percent(told_random.get(k))] if paper else row)
+    header = ["k", "SNTD@k", "range", "random", "drawn", "of"]
+    caption = (
+        f"Embeddings of {embedder}, segments of two messages; over conversations as above. Random: what is "
+        "expected of neighbours drawn at random; drawn: the mean of such draws and its standard error."
+    )
     if paper:
-        header += [published.SOURCE, f"{published.SOURCE}, random"]
-    caption = f"Embeddings of {embedder}, segments of two messages; the paper's are of Qwen3-Embedding-8B."
+        header += [published.SOURCE, "its random"]
+        caption += " The paper's embeddings are of Qwen3-Embedding-8B."
     return Grid("sntd", "Semantic-Neighbour Temporal Distance", header, rows, caption=caption)
 
 
@@ -237,18 +186,19 @@ def _divided(division: Division) -> Iterable[tuple[str, str, str, str]]:
         yield name, f"{size:,}", str(division.sampled[bucket]), _number(bound, ".4f")
 
 
-def _counts(one: TsmAverage) -> tuple[str, str]:
+def _measured(one: TsmAverage) -> str:
     missing = ", ".join(f"{n} {reason}" for reason, n in one.missing.items())
-    return str(one.conversations), missing or "0"
+    return f"{one.conversations} (without: {missing})" if missing else str(one.conversations)
+
+
+def _range(one: TsmAverage) -> str:
+    if one.low is None or one.high is None:
+        return _NONE
+    return f"{100 * one.low:.1f}–{100 * one.high:.1f}%"
 
 
 def _drawn(one: TsmAverage) -> str:
-    return _NONE if one.value is None else f"{_percent(one.value)} ± {100 * (one.error or 0.0):.2f}"
-
-
-def _facts(source: LoadReport) -> dict[str, str]:
-    release = source.release or "no published release"
-    return {"data": f"{source.source} ({release})", "SHA-256": source.sha256}
+    return _NONE if one.value is None else f"{100 * one.value:.2f} ± {100 * (one.error or 0.0):.2f}%"
 
 
 def _extent(extent: Extent, form: str) -> str:

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from analysis.diagnosis import as_text, comparable, tsm_grids, write_tsm_page
+from analysis.diagnosis import comparable, tsm_grids
+from analysis.diagnosis_pages import as_text, write_tsm_page
 from jobs.arguments import parse
 from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.runtime.diagnosis_tsm import diagnose_tsm
@@ -31,7 +32,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     paper = comparable(found.source, selected=bool(config.data.conversations))
     grids = tsm_grids(found.averages, found.divisions, found.embedder, paper)
     folder = found.job.folder.path
-    report = write_tsm_page(folder, found.source, found.measures, found.averages, grids, paper=paper)
+    report = write_tsm_page(
+        folder,
+        found.source,
+        found.measures,
+        found.averages,
+        grids,
+        embedder=found.embedder,
+        paper=paper,
+    )
     Console().print(*map(as_text, grids))
     for line in (*found.job.report(), f"report: {report}"):
         errors.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -37,7 +37,7 @@ def ted_histogram(teds: Sequence[float], title: str) -> str:
     axes.set_xlim(0, 1)
     axes.set_xlabel("temporal evidence dispersion (TED)")
     axes.set_ylabel("questions")
-    axes.legend(frameon=False, fontsize=9)
+    _legend(axes)
     return as_svg(figure, title)
 
 
@@ -58,7 +58,7 @@ def asv_figure(measures: Sequence[TsmMeasure], averages: Sequence[TsmAverage], t
     _percents(axes, joined, color=PALETTE[0], marker=MARKERS[0], label="mean")
     axes.set_xlabel("messages per segment")
     axes.set_ylabel("ASV (%)")
-    axes.legend(frameon=False, fontsize=9)
+    _legend(axes)
     return as_svg(figure, title)
 
 
@@ -88,7 +88,7 @@ def sntd_figure(averages: Sequence[TsmAverage], paper: Mapping[int, float], titl
             _percents(axes, [(places[k], value) for k, value in values.items()], label=label, **look)
     axes.set_xlabel("neighbours per segment k")
     axes.set_ylabel("distance in time (%)")
-    axes.legend(frameon=False, fontsize=9, loc="lower right")
+    _legend(axes, loc="lower right")
     return as_svg(figure, title)
 
 
@@ -98,7 +98,13 @@ def _ticks(axes: Axes, numbers: Sequence[int]) -> dict[int, int]:
     return {number: place for place, number in enumerate(numbers)}
 
 
+def _legend(axes: Axes, **where: Any) -> None:
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=9, **where)
+
+
 def _percents(axes: Axes, points: Sequence[tuple[int, float | None]], **look: Any) -> None:
     known = [(place, 100 * value) for place, value in points if value is not None]
     axes.plot([place for place, _ in known], [value for _, value in known], **look)
-    axes.set_ylim(bottom=0)
+    top = axes.dataLim.ymax  # of all series so far; not finite while there is no point
+    axes.set_ylim(0, 1.1 * top if np.isfinite(top) and top > 0 else 1)

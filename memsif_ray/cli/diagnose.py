@@ -51,7 +51,8 @@ def nce(
 
     Writes the ids of those questions to a file for `memsif run --questions FILE`. Needs no model.
     """
-    from analysis.diagnosis import comparable, nce_grids, write_nce_page
+    from analysis.diagnosis import comparable, nce_grids
+    from analysis.diagnosis_pages import write_nce_page
     from memsif_ray.runtime.diagnosis import diagnose_nce
 
     config = _config(data, conversations, output)
@@ -77,7 +78,8 @@ def stats(
     data: Data = None, conversations: Conversations = None, output: Output = None, as_json: AsJson = False
 ) -> None:
     """Sessions, tokens, days and questions, as in the paper's Table 12. Needs no model."""
-    from analysis.diagnosis import comparable, corpus_grid, write_corpus_page
+    from analysis.diagnosis import comparable, corpus_grid
+    from analysis.diagnosis_pages import write_corpus_page
     from memsif_ray.runtime.diagnosis import diagnose_corpus
 
     config = _config(data, conversations, output)
@@ -114,14 +116,23 @@ def tsm(
         data, conversations, output, {"embedder.model": embedder, **parse_settings(settings or [])}
     )
     with stdout_kept_clean():
-        from analysis.diagnosis import comparable, tsm_grids, write_tsm_page
+        from analysis.diagnosis import comparable, tsm_grids
+        from analysis.diagnosis_pages import write_tsm_page
         from memsif_ray.runtime.diagnosis_tsm import diagnose_tsm, pair_samples
 
         found = diagnose_tsm(config)
         paper = comparable(found.source, selected=bool(config.data.conversations))
         grids = tsm_grids(found.averages, found.divisions, found.embedder, paper)
         folder = found.job.folder
-        report = write_tsm_page(folder.path, found.source, found.measures, found.averages, grids, paper=paper)
+        report = write_tsm_page(
+            folder.path,
+            found.source,
+            found.measures,
+            found.averages,
+            grids,
+            embedder=found.embedder,
+            paper=paper,
+        )
     plain = {
         "folder": folder.path,
         "embedder": found.embedder,
@@ -134,7 +145,7 @@ def tsm(
     print_result(plain, _shown(grids), as_json=as_json)
     for line in (*found.job.report(), f"report: {report}"):
         note(line)
-    raise typer.Exit(_exit_code(found.job))
+    raise typer.Exit(exit_code(found.job))
 
 
 def _config(
@@ -153,12 +164,12 @@ def _config(
 def _shown(grids: list[Grid]) -> Group:
     from rich.console import Group
 
-    from analysis.diagnosis import as_text
+    from analysis.diagnosis_pages import as_text
 
     return Group(*map(as_text, grids))
 
 
-def _exit_code(job: JobResult) -> int:
-    """3 when the embedder answered nobody, 1 when only some are missing."""
+def exit_code(job: JobResult) -> int:
+    """0 when nothing is missing, 3 when the service answered nobody, 1 when only some are missing."""
     gone = job.failures and all("ServiceBusy" in record.reason for record in job.records)
     return NO_SERVICE if gone else SOME_FAILED if job.failures else 0
