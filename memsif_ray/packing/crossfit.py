@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memsif_ray.packing.actions import ACTIONS, Floats, Ints, best_actions, best_generative
+from memsif_ray.packing.actions import ACTIONS, Floats, Ints, best_actions
 from memsif_ray.packing.folds import rotations
 from memsif_ray.packing.ridge import ActionUtilityRidge
 from memsif_ray.packing.safety import SafetyThreshold
-from memsif_ray.packing.training import Learner, MakeLearner
+from memsif_ray.packing.training import Learner, MakeLearner, calibrated
 from memsif_ray.packing.utilities import Utilities
 
 
@@ -82,12 +82,9 @@ class Fitted:
     def on(cls, fit: Utilities, calibrate: Utilities, *, make: MakeLearner, max_harm: float) -> Fitted:
         """Learn utilities and fixed policies from `fit`, thresholds from `calibrate`."""
         learner = make().fit(fit.features, fit.values, groups=fit.questions)
-        predicted = learner.predict(calibrate.features)
-        generative, _ = best_generative(predicted)
-        gains = calibrate.gains[np.arange(len(calibrate)), generative]
         return cls(
             learner,
-            SafetyThreshold(max_harm).fit(predicted, gains, budgets=calibrate.budgets),
+            calibrated(learner.predict(calibrate.features), calibrate, max_harm=max_harm),
             _best_mean(fit),
             {int(b): _best_mean(fit.where(fit.budgets == b)) for b in np.unique(fit.budgets)},
         )

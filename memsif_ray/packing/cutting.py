@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import regex
 
@@ -27,8 +28,9 @@ def cut(text: str, budget: int, *, tokens: TokenCounter) -> str:
     whole = set(characters)
     words = [end for end in _ends(text, _WORD_BREAK) if end in whole and not text[end - 1].isspace()]
     sentences = [end for end in _ends(text, _SENTENCE_END) if end in whole]
-    longest = _longest(text, words, budget, tokens) or _longest(text, characters, budget, tokens)
-    sentence = _longest(text, sentences, budget, tokens)
+    fits = partial(_fits, budget=budget, tokens=tokens)
+    longest = _longest(text, words, fits=fits) or _longest(text, characters, fits=fits)
+    sentence = _longest(text, sentences, fits=fits)
     return sentence if 2 * len(sentence) >= len(longest) else longest
 
 
@@ -36,14 +38,18 @@ def _ends(text: str, pattern: regex.Pattern[str]) -> list[int]:
     return [match.end() for match in pattern.finditer(text) if match.end()]
 
 
-def _longest(text: str, ends: Sequence[int], budget: int, tokens: TokenCounter) -> str:
+def _fits(text: str, *, budget: int, tokens: TokenCounter) -> bool:
+    return tokens.count(text) <= budget
+
+
+def _longest(text: str, ends: Sequence[int], *, fits: Callable[[str], bool]) -> str:
     """By bisection: a longer beginning hardly ever has fewer tokens, and what is returned was counted."""
     kept, low, high = "", 0, len(ends)
     while low < high:
         middle = (low + high) // 2
         # Escaped again: a cut may turn a harmless `<notes-2` into one of our delimiters.
         start = escape(text[: ends[middle]])
-        if tokens.count(start) <= budget:
+        if fits(start):
             kept, low = start, middle + 1
         else:
             high = middle

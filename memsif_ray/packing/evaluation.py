@@ -92,7 +92,8 @@ def compare(data: Utilities, policies: Mapping[str, Ints], *, seed: int = SEED) 
     budgets = [*sorted({int(budget) for budget in data.budgets}), None]
     cases = [(name, budget) for name in policies for budget in budgets]
     return [
-        _policy_row(data, name, policies[name], budget, seed + k) for k, (name, budget) in enumerate(cases)
+        _policy_row(data, policies[name], name=name, budget=budget, seed=seed + k)
+        for k, (name, budget) in enumerate(cases)
     ]
 
 
@@ -147,7 +148,7 @@ def plug_in_bound(conditional: ArrayLike, predicted: ArrayLike) -> Bound:
     return Bound(epsilon, worst, worst <= 2 * epsilon + _EQUAL)
 
 
-def _policy_row(data: Utilities, name: str, chosen: Ints, budget: int | None, seed: int) -> PolicyRow:
+def _policy_row(data: Utilities, chosen: Ints, *, name: str, budget: int | None, seed: int) -> PolicyRow:
     mask: Mask = np.ones(len(data), dtype=bool) if budget is None else np.asarray(data.budgets == budget)
     part, actions = data.where(mask), chosen[mask]
     values = outcomes(part, actions)

@@ -61,7 +61,7 @@ def paired(
     if len(values) == 1:
         return Difference(1, mean, flag="one_question")
     if np.ptp(values) < 1e-12:
-        p_value = 1.0 if abs(mean) < 1e-12 else _sign_flip(values, seed, resamples)
+        p_value = 1.0 if abs(mean) < 1e-12 else _sign_flip(values, seed=seed, resamples=resamples)
         return Difference(len(values), mean, mean, mean, p_value, "degenerate")
     interval = stats.bootstrap(
         (values,),
@@ -73,7 +73,11 @@ def paired(
         batch=1000,
     ).confidence_interval
     return Difference(
-        len(values), mean, float(interval.low), float(interval.high), _sign_flip(values, seed, resamples)
+        len(values),
+        mean,
+        float(interval.low),
+        float(interval.high),
+        _sign_flip(values, seed=seed, resamples=resamples),
     )
 
 
@@ -84,7 +88,7 @@ def by_question(values: Floats, questions: Labels) -> Floats:
     return np.asarray(np.bincount(member, weights=values, minlength=len(distinct)) / counts)
 
 
-def _sign_flip(values: Floats, seed: int, resamples: int) -> float:
+def _sign_flip(values: Floats, *, seed: int, resamples: int) -> float:
     test = stats.permutation_test(
         (values,),
         np.mean,

@@ -106,8 +106,7 @@ def crossover_curve(budgets: Sequence[int], *, world: World = PAPER_LIKE, seed: 
     costs = rng.lognormal(np.log(world.cost), 0.4, shape)
     ease = rng.random(shape)
     noise = rng.normal(0.0, 0.1, shape)
-    raw = np.full(shape, world.raw_fidelity)
-    return [_gain_at(budget, world, costs, ease, noise, raw) for budget in budgets]
+    return [_gain_at(budget, world, costs=costs, ease=ease, noise=noise) for budget in budgets]
 
 
 def crossover(budgets: Sequence[int], gains: Sequence[Gain]) -> float | None:
@@ -118,11 +117,12 @@ def crossover(budgets: Sequence[int], gains: Sequence[Gain]) -> float | None:
     return None
 
 
-def _gain_at(budget: int, world: World, costs: Floats, ease: Floats, noise: Floats, raw: Floats) -> Gain:
+def _gain_at(budget: int, world: World, *, costs: Floats, ease: Floats, noise: Floats) -> Gain:
     grounded = costs.cumsum(axis=1) <= budget
     room = budget / world.notes  # tokens of the record per note
     supported = ease <= min(1.0, room / world.gist)
     spare = np.clip((room - world.gist) / (world.cost - world.gist), 0.0, 1.0)
     mean = world.tight_fidelity + spare * (world.loose_fidelity - world.tight_fidelity)
     generated = np.clip(mean + noise, -1.0, 1.0)
+    raw = np.full(costs.shape, world.raw_fidelity)
     return decompose(raw, generated, grounded=grounded, supported=supported, replaces_all=False)

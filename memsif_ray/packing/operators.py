@@ -96,7 +96,7 @@ async def pack(action: Action, notes: Notes, *, question: Question, budget: int,
         return Packed(action, (), 0, Flag.NO_BUDGET)
     if action is Action.RETAIN:
         return retained(lines, budget, tokens=tools.tokens)
-    return await _WRITERS[action](action, lines, question, budget, tools)
+    return await _WRITERS[action](lines, _Order(action, question, budget, tools))
 
 
 def retained(notes: Notes, budget: int, *, tokens: TokenCounter) -> Packed:
@@ -108,78 +108,76 @@ def retained(notes: Notes, budget: int, *, tokens: TokenCounter) -> Packed:
         tokens: Counts them.
     """
     best_first = sorted(range(len(notes)), key=lambda place: -notes[place].score)
-    return _packed(Action.RETAIN, _fitting(notes, best_first, budget, tokens), tokens)
+    kept = _fitting(notes, best_first, budget=budget, tokens=tokens)
+    return _packed(Action.RETAIN, kept, tokens=tokens)
 
 
-async def _write_one(action: Action, notes: Notes, question: Question, budget: int, tools: Tools) -> Packed:
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What a model is to write: which action, for which question, within how many tokens."""
+
+    action: Action
+    question: Question
+    budget: int
+    tools: Tools
+
+
+async def _write_one(notes: Notes, order: _Order) -> Packed:
     """Merge or abstract: one record that rests on every note."""
-    written = await _written(
-        action, question, budget, tools, subject="notes", notes=[note.text for note in notes]
-    )
+    tokens, budget = order.tools.tokens, order.budget
+    written = await _written(order, "notes", notes=[note.text for note in notes])
     if isinstance(written, Decision):
-        return replace(retained(notes, budget, tokens=tools.tokens), action=action, decisions=(written,))
+        return replace(retained(notes, budget, tokens=tokens), action=order.action, decisions=(written,))
     sources = dict.fromkeys(source for note in notes for source in note.message_ids)
-    record = ContextItem(action, action, written, tuple(sources), score=max(n.score for n in notes))
-    return _capped(action, record, budget, tools.tokens)
+    best = max(note.score for note in notes)
+    record = ContextItem(order.action, order.action, written, tuple(sources), score=best)
+    return _capped(record, order)
 
 
-async def _rewrite(action: Action, notes: Notes, question: Question, budget: int, tools: Tools) -> Packed:
+async def _rewrite(notes: Notes, order: _Order) -> Packed:
     """Every note by itself, with an equal share of the budget to aim at; packed cheapest first."""
-    share = budget // len(notes)
-    writing = (
-        _written(action, question, share, tools, subject=note.item_id, note=note.text) for note in notes
-    )
-    written = await _all(writing)
+    tokens = order.tools.tokens
+    share = replace(order, budget=order.budget // len(notes))
+    written = await _all(_written(share, note.item_id, note=note.text) for note in notes)
     decisions = [one for one in written if isinstance(one, Decision)]
     rewritten = [
         note if isinstance(one, Decision) else replace(note, text=one)
         for note, one in zip(notes, written, strict=True)
     ]
-    costs = [tools.tokens.count(note.text) for note in rewritten]
+    costs = [tokens.count(note.text) for note in rewritten]
     cheapest_first = sorted(range(len(costs)), key=costs.__getitem__)
-    kept = _fitting(rewritten, cheapest_first, budget, tools.tokens)
-    if kept:
-        packed = _packed(action, kept, tools.tokens)
-    else:
-        packed = _capped(action, rewritten[cheapest_first[0]], budget, tools.tokens)
+    kept = _fitting(rewritten, cheapest_first, budget=order.budget, tokens=tokens)
+    cheapest = rewritten[cheapest_first[0]]
+    packed = _packed(order.action, kept, tokens=tokens) if kept else _capped(cheapest, order)
     return replace(packed, decisions=tuple(decisions))
 
 
-_Writer: TypeAlias = Callable[[Action, Notes, Question, int, Tools], Awaitable[Packed]]
-_WRITERS: dict[Action, _Writer] = {
+_WRITERS: dict[Action, Callable[[Notes, _Order], Awaitable[Packed]]] = {
     Action.MERGE: _write_one,
     Action.ABSTRACT: _write_one,
     Action.REWRITE: _rewrite,
 }
 
 
-async def _written(
-    action: Action,
-    question: Question,
-    budget: int,
-    tools: Tools,
-    *,
-    subject: str,
-    **values: Any,
-) -> str | Decision:
+async def _written(order: _Order, subject: str, **values: Any) -> str | Decision:
+    """One text on one line, or why there is none."""
+    stage = f"pack_{order.action}"
     try:
         text = await ask(
-            tools.chat,
-            f"packing/{action}",
-            stage=f"pack_{action}",
-            scope=tools.scope_of(question.question_id),
-            max_tokens=budget + _OVERRUN,
-            seed=tools.seed,
-            question=question.text,
-            words=max(_FEWEST_WORDS, int(budget * _WORDS_PER_TOKEN)),
+            order.tools.chat,
+            f"packing/{order.action}",
+            stage=stage,
+            scope=order.tools.scope_of(order.question.question_id),
+            max_tokens=order.budget + _OVERRUN,
+            seed=order.tools.seed,
+            question=order.question.text,
+            words=max(_FEWEST_WORDS, int(order.budget * _WORDS_PER_TOKEN)),
             **values,
         )
     except ReplyInvalid as exc:
-        return Decision(f"pack_{action}", subject, "retain", "fallback", detail=str(exc))
+        return Decision(stage, subject, "retain", "fallback", detail=str(exc))
     line = escape(clean(text))
-    if is_blank(line):
-        return Decision(f"pack_{action}", subject, "retain", "fallback", detail="blank")
-    return line
+    return Decision(stage, subject, "retain", "fallback", detail="blank") if is_blank(line) else line
 
 
 async def _all(calls: Iterable[Awaitable[str | Decision]]) -> list[str | Decision]:
@@ -192,23 +190,23 @@ async def _all(calls: Iterable[Awaitable[str | Decision]]) -> list[str | Decisio
 
 
 def _fitting(
-    notes: Notes, order: Sequence[int], budget: int, tokens: TokenCounter
+    notes: Notes, places: Sequence[int], *, budget: int, tokens: TokenCounter
 ) -> tuple[ContextItem, ...]:
-    """Whole notes tried in `order`. The joined lines are counted, not their sum: tokens may span a break."""
+    """Whole notes, tried in the order of `places`. Joined lines are counted: tokens may span a line break."""
     kept: list[int] = []
-    for place in order:
+    for place in places:
         trial = sorted([*kept, place])
         if tokens.count(joined(notes[i] for i in trial)) <= budget:
             kept = trial
     return tuple(notes[i] for i in kept)
 
 
-def _capped(action: Action, item: ContextItem, budget: int, tokens: TokenCounter) -> Packed:
-    text = cut(item.text, budget, tokens=tokens)
+def _capped(item: ContextItem, order: _Order) -> Packed:
+    text = cut(item.text, order.budget, tokens=order.tools.tokens)
     items = (replace(item, text=text),) if text else ()
-    return replace(_packed(action, items, tokens), shortened=text != item.text)
+    return replace(_packed(order.action, items, tokens=order.tools.tokens), shortened=text != item.text)
 
 
-def _packed(action: Action, items: tuple[ContextItem, ...], tokens: TokenCounter) -> Packed:
+def _packed(action: Action, items: tuple[ContextItem, ...], *, tokens: TokenCounter) -> Packed:
     flag = Flag.PACKED if items else Flag.NOTHING_FITS
     return Packed(action, items, tokens.count(joined(items)), flag)

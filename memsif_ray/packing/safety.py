@@ -49,7 +49,7 @@ class SafetyThreshold(BaseEstimator):  # type: ignore[misc]
         _, advantages = best_generative(predicted)
         budget = _budgets(budgets, len(predicted))
         self.thresholds_ = {
-            int(one): _threshold(advantages[budget == one], gains[budget == one], self.max_harm)
+            int(one): _threshold(advantages[budget == one], gains[budget == one], max_harm=self.max_harm)
             for one in np.unique(budget)
         }
         return self
@@ -69,7 +69,7 @@ def _budgets(budgets: ArrayLike | None, n: int) -> NDArray[Any]:
     return np.zeros(n, dtype=np.int64) if budgets is None else np.asarray(budgets)
 
 
-def _threshold(advantages: Floats, gains: Floats, max_harm: float) -> float:
+def _threshold(advantages: Floats, gains: Floats, *, max_harm: float) -> float:
     """One sweep from the largest advantage down: each candidate accepts all that the one before did."""
     best, best_gain = ABSTAIN, 0.0
     for candidate in np.unique(advantages[advantages > _EQUAL])[::-1]:

@@ -58,14 +58,30 @@ def train_router(
         embedder=data.embedder,
         budgets=tuple(sorted({int(budget) for budget in usable.budgets})),
         layers=tuple(_layer(*layer) for layer in _layers(learner, known)),
-        training=_training(data, usable, learner, known),
+        training=_training(usable, learner, refused=len(data) - len(usable), known=known),
     )
     _say(router.training)
     if calibration is None:
         return router
-    return router.model_copy(
-        update={"thresholds": _thresholds(router, calibration.usable(), known, max_harm)}
-    )
+    thresholds = _thresholds(router, calibration.usable(), known=known, max_harm=max_harm)
+    return router.model_copy(update={"thresholds": thresholds})
+
+
+def calibrated(
+    predicted: Floats, data: Utilities, *, known: Ints | None = None, max_harm: float = 0.0
+) -> SafetyThreshold:
+    """The safe thresholds for a router's predictions on questions it was not fitted on.
+
+    Args:
+        predicted: Utilities of the known actions, retention first, shape (n, known).
+        data: What came out, n rows.
+        known: Columns of `data.values` that `predicted` is about; all by default.
+        max_harm: See `SafetyThreshold`.
+    """
+    chosen, _ = best_generative(predicted)
+    columns = chosen if known is None else known[chosen]
+    gains = data.gains[np.arange(len(data)), columns]
+    return SafetyThreshold(max_harm).fit(predicted, gains, budgets=data.budgets)
 
 
 def training_fingerprint(data: Utilities) -> str:
@@ -97,8 +113,8 @@ def _layer(weights: Floats, bias: Floats) -> Layer:
     return Layer(weights=tuple(map(tuple, weights.tolist())), bias=tuple(bias.tolist()))
 
 
-def _training(data: Utilities, usable: Utilities, learner: Learner, known: Ints) -> Training:
-    names = NAMES[data.feature_set]
+def _training(usable: Utilities, learner: Learner, *, refused: int, known: Ints) -> Training:
+    names = NAMES[usable.feature_set]
     if isinstance(learner, ActionUtilityRidge):
         settings = {"lambda": learner.lambda_}
     else:
@@ -107,7 +123,7 @@ def _training(data: Utilities, usable: Utilities, learner: Learner, known: Ints)
         fingerprint=training_fingerprint(usable),
         rows=len(usable),
         questions=len(set(usable.questions)),
-        refused=len(data) - len(usable),
+        refused=refused,
         constant=tuple(names[i] for i in learner.constant_features_),
         unknown=tuple(action for i, action in enumerate(ACTIONS) if i not in known),
         settings=settings,
@@ -124,14 +140,12 @@ def _say(training: Training) -> None:
 
 
 def _thresholds(
-    router: Router, calibration: Utilities, known: Ints, max_harm: float
+    router: Router, calibration: Utilities, *, known: Ints, max_harm: float
 ) -> dict[int, float | None]:
     """Without retention or without an alternative to it there is nothing to weigh: abstain."""
     budgets = sorted({int(budget) for budget in calibration.budgets})
     if ACTIONS.index(Action.RETAIN) not in known or len(known) < 2:
         return dict.fromkeys(budgets)
     predicted = router.utilities(calibration.features)[:, known]
-    chosen, _ = best_generative(predicted)
-    gains = calibration.gains[np.arange(len(calibration)), known[chosen]]
-    safety = SafetyThreshold(max_harm).fit(predicted, gains, budgets=calibration.budgets)
+    safety = calibrated(predicted, calibration, known=known, max_harm=max_harm)
     return {budget: None if limit == ABSTAIN else limit for budget, limit in safety.thresholds_.items()}
