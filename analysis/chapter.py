@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from analysis import grids, more_grids
+from analysis import cost_grids, grids, variant_grids
 from analysis.figures import benchmark
 from analysis.figures.style import as_svg
 from analysis.page import Folded, Grid, Picture, Section
@@ -19,6 +19,12 @@ Row = dict[str, Any]
 Part = Picture | Grid | Folded
 BUDGETS = ("packing.budget", "memory.retrieval.context_tokens")
 """Settings that are budgets: runs that differ in one give a curve."""
+_WITHOUT_A_JUDGE = (
+    ("f1", "f1-scores", "F1 by category"),
+    ("evidence_recall", "recall", "Evidence recall by category"),
+    ("date_match", "date-match", "Exact date match by category"),
+)
+"""Scores that need no judge: their column, their file, their title."""
 
 
 def chapter(study: Study, *, alone: bool) -> list[Section]:
@@ -77,10 +83,8 @@ class _Chapter:
             grids.interval_grid(self._summary, self._methods, name("intervals")),
             *(
                 grids.category_grid(self._summary, self._methods, column, name(file), title)
-                for column, file, title in (
-                    ("f1", "f1-scores", "F1 by category"),
-                    ("evidence_recall", "recall", "Evidence recall by category"),
-                )
+                for column, file, title in _WITHOUT_A_JUDGE
+                if scores[column].count()
             ),
         ]
         return Section(f"Accuracy{self._of}", told if nothing else [], parts)
@@ -101,18 +105,18 @@ class _Chapter:
         ]
 
     def _costs(self) -> list[Part]:
-        totals = more_grids.totals(self._summary)
+        totals = grids.totals(self._summary)
         rows = [totals[method] for method in self._methods]
         return [
-            more_grids.cost_grid(self._summary, self._methods, self._named("costs")),
+            cost_grids.cost_grid(self._summary, self._methods, self._named("costs")),
             *self._picture(
                 "tradeoff",
                 "Accuracy against tokens",
                 benchmark.tradeoff(rows),
                 "Upper left is better. Tokens of construction, retrieval and answer, per question.",
             ),
-            more_grids.token_grid(self._summary, self._methods, self._named("cost-tokens")),
-            more_grids.time_grid(self._summary, self._methods, self._named("cost-seconds")),
+            cost_grids.token_grid(self._summary, self._methods, self._named("cost-tokens")),
+            cost_grids.time_grid(self._summary, self._methods, self._named("cost-seconds")),
         ]
 
     def _ablations(self) -> list[Part]:
@@ -121,7 +125,7 @@ class _Chapter:
             return []
         methods = list(dict.fromkeys((self._methods[0], *variants)))
         name = self._named("ablations")
-        return [more_grids.ablation_grid(self._summary, self._study.f1_gains, methods, name)]
+        return [variant_grids.ablation_grid(self._summary, self._study.f1_gains, methods, name)]
 
     def _settings(self) -> list[Part]:
         parts: list[Part] = []
@@ -129,12 +133,12 @@ class _Chapter:
             file = self._named(f"sensitivity-{_file_name(method)}")
             rows = [(run.settings, row) for run, row in found]
             if any(run.settings for run, _ in found):
-                parts.append(more_grids.settings_grid(method, rows, file))
+                parts.append(variant_grids.settings_grid(method, rows, file))
         return [*self._curves(), *parts]
 
     def _repeated(self) -> dict[str, list[tuple[Run, Row]]]:
         """Methods of several runs, with each run's row."""
-        totals = more_grids.totals(self._summary)
+        totals = grids.totals(self._summary)
         found: dict[str, list[tuple[Run, Row]]] = {}
         for run in self._study.runs:
             for method in run.methods:
@@ -158,13 +162,13 @@ class _Chapter:
 
     def _spread(self) -> list[Part]:
         spread = self._summary.spread
-        return [more_grids.spread_grid(spread, self._named("spread"))] if spread.height else []
+        return [variant_grids.spread_grid(spread, self._named("spread"))] if spread.height else []
 
     def _judges(self) -> list[Part]:
         profiles = by_profile(self._study.table("answers"), self._study.table("verdicts"))
         if not profiles.height or profiles["profile"].n_unique() < 2:
             return []
-        return [more_grids.profile_grid(profiles, self._methods, self._named("judges"))]
+        return [variant_grids.profile_grid(profiles, self._methods, self._named("judges"))]
 
     def _lines(self, gains: pl.DataFrame) -> list[benchmark.Difference]:
         rows = {row["method"]: row for row in gains.to_dicts() if row["point"] is not None}

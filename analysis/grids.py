@@ -49,6 +49,20 @@ def marked(values: Sequence[float | None], texts: Sequence[str], *, smallest: bo
     ]
 
 
+def totals(summary: Summary) -> dict[str, Row]:
+    """Per method its total scores and its costs as one row; scores are null when nothing counts to ACC."""
+    scores = {row["method"]: row for row in summary.scores.filter(category=TOTAL).to_dicts()}
+    empty: Row = dict.fromkeys(summary.scores.columns)
+    return {
+        row["method"]: {**empty, **scores.get(row["method"], {}), **row} for row in summary.costs.to_dicts()
+    }
+
+
+def metered(row: Row) -> str:
+    """Tokens per question, with a plus where a server did not count some of them."""
+    return f"{row['tokens']:,.0f}{'+' if row['unmetered'] else ''}"
+
+
 def asked_categories(scores: pl.DataFrame) -> list[str]:
     """Categories with a question, but for the adversarial one."""
     asked = set(scores["category"])

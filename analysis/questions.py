@@ -19,8 +19,15 @@ _OUTCOME, _FAILED = pl.col("outcome"), pl.col("answer").is_null()
 
 
 def scan(file: Path, schema: pa.Schema) -> pl.LazyFrame:
-    """A Parquet file as a lazy table; empty when there is none."""
-    return pl.scan_parquet(file) if file.is_file() else pl.LazyFrame(schema.empty_table())
+    """A Parquet file as a lazy table; empty when there is none.
+
+    A column that an older file lacks is null, one that it has too many is left out.
+    """
+    empty = pl.LazyFrame(schema.empty_table())
+    if not file.is_file():
+        return empty
+    known = empty.collect_schema()
+    return pl.scan_parquet(file, schema=known, missing_columns="insert", extra_columns="ignore")
 
 
 def scored_answers(answers: pl.LazyFrame, verdicts: pl.LazyFrame) -> pl.LazyFrame:
@@ -43,15 +50,15 @@ def scored_answers(answers: pl.LazyFrame, verdicts: pl.LazyFrame) -> pl.LazyFram
 def per_question(answers: pl.LazyFrame, verdicts: pl.LazyFrame) -> pl.LazyFrame:
     """One row per method and question: means over its runs, and counts of the answers behind them.
 
-    Columns: method, category, conversation_id, question_id; the means score, f1 and evidence_recall, null
-    without any value; the counts invalid (a judge's reply that nobody can read), ungraded (answered, but no
-    verdict) and failures (no answer).
+    Columns: method, category, conversation_id, question_id; the means score, f1, evidence_recall and
+    date_match, null without any value; the counts invalid (a judge's reply that nobody can read), ungraded
+    (answered, but no verdict) and failures (no answer).
     """
     return (
         scored_answers(answers, verdicts)
         .group_by("method", "category", "conversation_id", "question_id")
         .agg(
-            pl.col("score", "f1", "evidence_recall").mean(),
+            pl.col("score", "f1", "evidence_recall", "date_match").mean(),
             invalid=_OUTCOME.eq(Outcome.INVALID.value).sum(),
             ungraded=(_OUTCOME.is_null() & ~_FAILED).sum(),
             failures=_FAILED.sum(),

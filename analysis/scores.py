@@ -27,6 +27,7 @@ def category_scores(questions: pl.LazyFrame) -> pl.LazyFrame:
             acc=pl.col("score").mean(),
             f1=pl.col("f1").mean(),
             evidence_recall=pl.col("evidence_recall").mean(),
+            date_match=pl.col("date_match").mean(),
             invalid=pl.col("invalid").sum(),
             ungraded=pl.col("ungraded").sum(),
             failures=pl.col("failures").sum(),

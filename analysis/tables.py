@@ -21,8 +21,8 @@ class Summary:
 
     Attributes:
         scores: One row per method and category, and per method a `Total` without adversarial questions:
-            method, category, n, scored, acc, f1, evidence_recall, invalid, ungraded, failures, acc_low,
-            acc_high. `acc`, `f1` and `evidence_recall` are means over the questions that have a score, null
+            method, category, n, scored, acc, f1, evidence_recall, date_match, invalid, ungraded, failures,
+            acc_low, acc_high. `acc` to `date_match` are means over the questions that have such a score, null
             when none has; `n` and `scored` count questions; `invalid`, `ungraded` and `failures` count
             answers; the last two columns are the Wilson interval of `acc`.
         costs: One row per method, as [`costs`][analysis.costs.costs] says.

@@ -1,4 +1,4 @@
-"""Further tables of a report: costs, ablations, settings, spread between runs, judges."""
+"""Tables of a report that set variants side by side: of a method, its settings, its runs, its judges."""
 
 from __future__ import annotations
 
@@ -7,93 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from analysis.grids import MARKS, NOTHING, gain, marked, number, percent
+from analysis.grids import MARKS, NOTHING, Row, gain, marked, metered, percent, totals
 from analysis.page import Grid
 from analysis.scores import TOTAL
 from analysis.tables import Summary
 from memsif_ray.types import Category
-
-Row = dict[str, Any]
-
-
-def totals(summary: Summary) -> dict[str, Row]:
-    """Per method its total scores and its costs as one row; scores are null when nothing counts to ACC."""
-    scores = {row["method"]: row for row in summary.scores.filter(category=TOTAL).to_dicts()}
-    empty: Row = dict.fromkeys(summary.scores.columns)
-    return {
-        row["method"]: {**empty, **scores.get(row["method"], {}), **row} for row in summary.costs.to_dicts()
-    }
-
-
-def cost_grid(summary: Summary, methods: Sequence[str], name: str = "costs") -> Grid:
-    """The paper's Table 18."""
-    rows = [row for _, row in _in_order(summary, methods)]
-    columns = [
-        marked([row["acc"] for row in rows], [percent(row["acc"]) for row in rows]),
-        marked([row["f1"] for row in rows], [percent(row["f1"]) for row in rows]),
-        marked([row["tokens"] for row in rows], [_metered(row) for row in rows], smallest=True),
-        marked([row["model_s"] for row in rows], [f"{row['model_s']:.2f}" for row in rows], smallest=True),
-    ]
-    return Grid(
-        name,
-        "Accuracy and amortised cost",
-        ["Method", "ACC (%)", "F1 (%)", "Tokens", "Time (s)"],
-        [[row["method"], *cells] for row, cells in zip(rows, zip(*columns, strict=True), strict=True)],
-        f"Construction, retrieval and answer generation per question, as in the paper's Table 18. {MARKS} "
-        "Time is the sum of model calls. + where a server gave no token usage for some replies.",
-    )
-
-
-def _metered(row: Row) -> str:
-    return f"{row['tokens']:,.0f}{'+' if row['unmetered'] else ''}"
-
-
-_PARTS = ("build", "retrieval", "answer", "judge", "embed")
-_TITLES = ["Method", "Construction", "Retrieval", "Answer", "Judge", "Embedding"]
-
-
-def token_grid(summary: Summary, methods: Sequence[str], name: str = "cost-tokens") -> Grid:
-    """Where tokens go, and what Table 18 leaves out."""
-    return Grid(
-        name,
-        "Tokens by phase",
-        [*_TITLES, "Embedded texts"],
-        [
-            [
-                method,
-                *(number(row[f"{part}_tokens"]) for part in _PARTS),
-                number(row["embedded_texts"], ",.1f"),
-            ]
-            for method, row in _in_order(summary, methods)
-        ],
-        "Per question; construction is shared by the questions asked. Judge and embedding are no part of "
-        "Table 18. An embedder in process counts texts, not tokens.",
-    )
-
-
-def time_grid(summary: Summary, methods: Sequence[str], name: str = "cost-seconds") -> Grid:
-    """Where time goes, and how long a question waits."""
-    return Grid(
-        name,
-        "Seconds by phase",
-        [*_TITLES, "p50", "p95"],
-        [
-            [
-                method,
-                *(number(row[f"{part}_s"], ".2f") for part in _PARTS),
-                number(row["p50_s"], ".2f"),
-                number(row["p95_s"], ".2f"),
-            ]
-            for method, row in _in_order(summary, methods)
-        ],
-        "Model calls in s per question. p50 and p95: wall clock of retrieving and answering one question, "
-        "answered ones only.",
-    )
-
-
-def _in_order(summary: Summary, methods: Sequence[str]) -> list[tuple[str, Row]]:
-    of_method = totals(summary)
-    return [(method, of_method[method]) for method in methods]
 
 
 def ablation_grid(
@@ -120,7 +38,7 @@ def ablation_grid(
                 percent(rows[method]["f1"]),
                 gain(of_f1[method]) if method in of_f1 else NOTHING,
                 percent(rows[method]["evidence_recall"]),
-                _metered(rows[method]),
+                metered(rows[method]),
             ]
             for method in methods
         ],
@@ -154,7 +72,7 @@ def settings_grid(method: str, runs: Sequence[tuple[Mapping[str, Any], Row]], na
                 acc[place],
                 f1[place],
                 percent(row["evidence_recall"]),
-                _metered(row),
+                metered(row),
             ]
             for place, (settings, row) in enumerate(runs)
         ],
