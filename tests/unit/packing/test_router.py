@@ -64,6 +64,18 @@ def test_the_fingerprint_knows_the_rows_but_not_their_order():
     assert training_fingerprint(FIT.where(order[1:])) != training_fingerprint(FIT)
 
 
+@pytest.mark.parametrize(
+    "make", [ActionUtilityRidge, lambda: ActionUtilityMLP(widths=(4,), decays=(0.01,), max_epochs=20)]
+)
+def test_shuffled_rows_give_the_same_router(make):
+    order = np.random.default_rng(0).permutation(len(FIT))
+    one, other = (train_router(data, calibration=HELD, make=make) for data in (FIT, FIT.where(order)))
+    for ours, theirs in zip(one.layers, other.layers, strict=True):
+        assert np.abs(np.array(ours.weights) - np.array(theirs.weights)).max() < 1e-9
+        assert np.abs(np.array(ours.bias) - np.array(theirs.bias)).max() < 1e-9
+    assert (one.training, one.thresholds.keys()) == (other.training, other.thresholds.keys())
+
+
 def test_a_safe_router_replaces_only_above_the_threshold_of_a_known_budget():
     router = train_router(FIT, calibration=HELD)
     tight = int(np.flatnonzero((HELD.budgets == 32) & (HELD.feature("fit_fraction") == 0))[0])
