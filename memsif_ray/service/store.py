@@ -148,7 +148,8 @@ class MemoryStore(Protocol):
             key: Of the conversation.
             revision: The one the writer knows.
             put: New or changed rows.
-            delete: (table, key) of rows to erase for good.
+            delete: (table, key) of rows to erase; they go before `put`. Together with `purge` nothing of
+                them remains.
             operations: New versions of operations, written with it or not at all.
 
         Returns:
@@ -175,12 +176,28 @@ class MemoryStore(Protocol):
         """Operations that are `pending` or `running`, oldest first; of one conversation, or of all."""
         ...
 
+    async def interrupted(self) -> list[ConversationRow]:
+        """Conversations of all tenants with unfinished operations: what to take up after a restart."""
+        ...
+
     async def withdraw(self, operation: Operation) -> None:
-        """Take back the messages of an operation that was not digested, and write it as `cancelled`."""
+        """Take back the messages of an operation that was not digested, and write it as `cancelled`.
+
+        Raises:
+            Conflict: When it is not `pending`.
+        """
         ...
 
     async def erase(self, key: str) -> None:
-        """Remove everything about a conversation so that no byte of it remains in the database's files."""
+        """Remove everything about a conversation, and `purge`. One that is not there is no error."""
+        ...
+
+    async def purge(self) -> None:
+        """Leave no byte of what was deleted or replaced so far in the database's files.
+
+        SQLite rewrites its file for this, so it belongs to erasure, not to every save. PostgreSQL frees the
+        place; `storage.sql.database` says what that does not promise.
+        """
         ...
 
     async def adopt(
