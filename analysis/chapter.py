@@ -162,7 +162,9 @@ class _Chapter:
 
     def _spread(self) -> list[Part]:
         spread = self._summary.spread
-        return [variant_grids.spread_grid(spread, self._named("spread"))] if spread.height else []
+        if not spread.height:
+            return []
+        return [variant_grids.spread_grid(spread, self._methods, self._named("spread"))]
 
     def _judges(self) -> list[Part]:
         profiles = by_profile(self._study.table("answers"), self._study.table("verdicts"))

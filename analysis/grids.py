@@ -168,7 +168,7 @@ def _with_interval(row: Row) -> str:
 
 
 def category_grid(summary: Summary, methods: Sequence[str], column: str, name: str, title: str) -> Grid:
-    """Another score by category: `f1` or `evidence_recall`."""
+    """Another score by category, one that needs no judge, such as `f1`."""
     cells, shown = _Cells(summary.scores), all_categories(summary.scores)
     columns = [cells.column(methods, category, column) for category in shown]
     return Grid(name, title, ["Method", *shown], _rows(methods, columns), f"In %, no judge needed. {MARKS}")

@@ -10,6 +10,7 @@ from analysis.failures import failures
 from analysis.page import Section, write_page
 from analysis.provenance import problems, provenance
 from analysis.study import Run, Study, read_runs, studies
+from analysis.verdicts import own_profile
 
 FAILURES = 10
 
@@ -19,7 +20,7 @@ def write_report(
     folder: Path,
     *,
     reference: str = "memsif",
-    profile: str = "memsif",
+    profile: str | None = None,
     failures_shown: int = FAILURES,
 ) -> Path:
     """Report on run folders; returns the path of the page.
@@ -28,10 +29,11 @@ def write_report(
         paths: Run folders, at least one.
         folder: Where the page, its tables and its figures go.
         reference: Method that the others are compared with.
-        profile: Judge profile whose verdicts are the accuracy.
+        profile: Judge profile whose verdicts are the accuracy; None = the first run's own.
         failures_shown: At most this many failures per run and method.
     """
     runs = read_runs(paths)
+    profile = profile or own_profile(paths[0])
     found = studies(runs, profile=profile, reference=reference)
     chapters = [chapter(study, alone=len(found) == 1) for study in found]
     return write_page(

@@ -20,6 +20,7 @@ import yaml
 from analysis.comparisons import differences, paired
 from analysis.questions import per_question, scan
 from analysis.tables import Summary, summarise
+from analysis.verdicts import scan_verdicts
 from memsif_ray.schemas import TABLES
 
 _NOT_MEANT = ("methods", "data", "execution")
@@ -47,7 +48,9 @@ class Run:
     label: str
 
     def table(self, name: str) -> pl.LazyFrame:
-        """A table of the run; empty when it has none."""
+        """A table of the run, verdicts with those of later gradings; empty when it has none."""
+        if name == "verdicts":
+            return scan_verdicts(self.path)
         return scan(self.path / "tables" / f"{name}.parquet", TABLES[name])
 
     @cached_property

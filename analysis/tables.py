@@ -12,7 +12,8 @@ from analysis.comparisons import differences, discordance, paired
 from analysis.costs import costs
 from analysis.questions import per_question, scan
 from analysis.scores import between_runs, category_scores, with_wilson
-from memsif_ray.schemas import ANSWERS, CALLS, VERDICTS
+from analysis.verdicts import own_profile, scan_verdicts
+from memsif_ray.schemas import ANSWERS, CALLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +49,20 @@ class Summary:
 
 
 def read_summary(
-    run: Path, *, reference: str = "memsif", profile: str = "memsif", stratified: bool = False
+    run: Path, *, reference: str = "memsif", profile: str | None = None, stratified: bool = False
 ) -> Summary:
-    """The summary of a run folder, from the answers, verdicts and calls in its `tables/`.
+    """The summary of a run folder, from its answers and calls and all verdicts on it.
 
-    A missing file is an empty table: a run that was not graded has no verdicts.
+    A missing file is an empty table: a run that was not graded has no verdicts. Without `profile` its own
+    grading is read.
     """
     tables = run / "tables"
     return summarise(
         scan(tables / "answers.parquet", ANSWERS),
-        scan(tables / "verdicts.parquet", VERDICTS),
+        scan_verdicts(run),
         scan(tables / "calls.parquet", CALLS),
         reference=reference,
-        profile=profile,
+        profile=profile or own_profile(run),
         stratified=stratified,
     )
 

@@ -28,7 +28,7 @@ def ablation_grid(
     rows, acc, of_f1 = totals(summary), _by_method(summary.gains), _by_method(f1)
     return Grid(
         name,
-        "Ablations",
+        f"{methods[0]} without its parts",
         ["Method", "ACC", "Loss in ACC [95 %]", "F1", "Loss in F1 [95 %]", "Recall", "Tokens"],
         [
             [
@@ -80,8 +80,9 @@ def settings_grid(method: str, runs: Sequence[tuple[Mapping[str, Any], Row]], na
     )
 
 
-def spread_grid(spread: pl.DataFrame, name: str = "spread") -> Grid:
+def spread_grid(spread: pl.DataFrame, methods: Sequence[str], name: str = "spread") -> Grid:
     """How much the runs of each method differ."""
+    rows = _by_method(spread)
     return Grid(
         name,
         "Spread between runs",
@@ -93,7 +94,7 @@ def spread_grid(spread: pl.DataFrame, name: str = "spread") -> Grid:
                 str(row["orders"]),
                 *(percent(row[column]) for column in ("mean", "sd", "low", "high", "f1_mean", "f1_sd")),
             ]
-            for row in spread.to_dicts()
+            for row in (rows[method] for method in methods if method in rows)
         ],
         "In %. Orders: different orders of the questions among the runs. With more than one, the spread is "
         "what order and sampling do together; with one, it is sampling alone.",

@@ -34,8 +34,13 @@ def report(
         str, typer.Option("--reference", help="Method that the others are compared with.")
     ] = "memsif",
     profile: Annotated[
-        str, typer.Option("--profile", help="Judge profile whose verdicts are the accuracy.")
-    ] = "memsif",
+        str | None,
+        typer.Option(
+            "--profile",
+            show_default=False,
+            help="Judge profile whose verdicts are the accuracy; by default the first run's own.",
+        ),
+    ] = None,
     failures: Annotated[
         int, typer.Option("--failures", min=0, help="At most this many failures per run and method.")
     ] = 10,

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from analysis.report import write_report
-from tests.unit.analysis.conftest import small_run
+from memsif_ray.schemas import TABLES
+from memsif_ray.storage.sealed import SealedFolder
+from memsif_ray.storage.tables import encode
+from tests.unit.analysis.conftest import complete, small_run
 
 METHODS = {"memsif": "rrwr", "naive-rag": "wwww", "memsif:no-ts": "rwwr"}
 
@@ -194,6 +197,19 @@ def test_judge_profiles_stand_beside_each_other_and_one_is_chosen(write_run, tmp
         ["memsif", "100.0", "33.3", "100.0", "100.0"],
     ]
     assert table(page, "main")[1][3] == "100.0"
+
+
+def test_later_gradings_of_a_run_are_read_too(write_run, tmp_path):
+    run = write_run("locomo-1", small_run({"memsif": "rwwr"}))
+    rows = [
+        complete("verdicts", v | {"profile": "lenient", "outcome": "right"})
+        for v in small_run({"memsif": "rwwr"})["verdicts"]
+    ]
+    later = SealedFolder(run / "grades" / "lenient" / "tables", run / "grades" / "lenient" / "manifest.json")
+    later.write({"verdicts": [encode(rows, TABLES["verdicts"])]}, {})
+    page = write_report([run], tmp_path / "out")
+    assert table(page, "judges")[1] == ["memsif", "100.0", "33.3", "100.0", "100.0"]
+    assert table(page, "main")[1][3] == "33.3"  # the run's own profile
 
 
 def test_another_reference_or_the_first_method_if_it_never_ran(write_run, tmp_path):
