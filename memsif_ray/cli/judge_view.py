@@ -50,7 +50,6 @@ def profiles_view(rows: list[dict[str, Any]]) -> Group:
             percent(abstained.get("acc")),
             *(str(total.get(name, 0) + abstained.get(name, 0)) for name in ("invalid", "ungraded")),
         )
-    return table
     return Group(table, Padding(Text(_CAPTION, style="dim"), (0, 1)))
 
 
