@@ -80,9 +80,10 @@ def stats(
     """Sessions, tokens, days and questions, as in the paper's Table 12. Needs no model."""
     from analysis.diagnosis import comparable, corpus_grid
     from analysis.diagnosis_pages import write_corpus_page
-    from memsif_ray.runtime.diagnosis import diagnose_corpus
+    from memsif_ray.runtime.diagnosis import TOKENIZER, diagnose_corpus
 
     config = _config(data, conversations, output)
+    note(f"counting tokens of {TOKENIZER}")
     found = diagnose_corpus(config)
     paper = comparable(found.source, selected=bool(config.data.conversations))
     grid = corpus_grid(found.summary, found.tokenizer, found.source, paper)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from memsif_ray.config import RunConfig
-from memsif_ray.datasets import LoadReport, load
+from memsif_ray.datasets import Dataset, LoadReport, load
 from memsif_ray.diagnostics.pairs import (
     ADJACENT,
     NEIGHBOUR,
@@ -103,15 +103,13 @@ def diagnose_tsm(config: RunConfig, *, progress: bool = True) -> TsmDiagnosis:
         ConfigError: When the configuration is wrong, or another process works on the same diagnosis.
         DataError: When the data is not what it says.
     """
+    # Like the paper, not of histories whose only question is to be abstained from (LongMemEval).
+    config = config.model_copy(update={"data": config.data.model_copy(update={"adversarial": False})})
     dataset = load(config.data)
     embedder = config.identity()["embedder"]
     folder = diagnosis_folder("tsm", config, dataset.report.sha256, embedder)
-    inputs = RunFolder(folder.path)
-    with claimed(folder.path):
-        if list_inputs(inputs) is None:
-            write_inputs(inputs, dataset)
     job = run_tasks(
-        [TsmTask(conversation.conversation_id, inputs) for conversation in dataset.conversations],
+        _tasks(dataset, folder),
         folder=folder,
         config=config.model_copy(update={"entities": "rules"}),  # nobody looks for any: load no tagger
         progress=progress,
@@ -120,8 +118,16 @@ def diagnose_tsm(config: RunConfig, *, progress: bool = True) -> TsmDiagnosis:
         chat=False,
     )
     measures = decode(folder.tables.read("tsm_measures"), TsmMeasure)
-    divisions = _write_samples(folder, inputs)
+    divisions = _write_samples(folder)
     return TsmDiagnosis(job, dataset.report, config.embedder.model, measures, average(measures), divisions)
+
+
+def _tasks(dataset: Dataset, folder: JobFolder) -> list[TsmTask]:
+    inputs = RunFolder(folder.path)
+    with claimed(folder.path):
+        if list_inputs(inputs) is None:
+            write_inputs(inputs, dataset)
+    return [TsmTask(conversation.conversation_id, inputs) for conversation in dataset.conversations]
 
 
 def pair_samples(folder: JobFolder) -> SealedFolder:
@@ -129,7 +135,9 @@ def pair_samples(folder: JobFolder) -> SealedFolder:
     return SealedFolder(folder.path / "samples", folder.path / "samples.json")
 
 
-def _write_samples(folder: JobFolder, inputs: RunFolder) -> list[Division]:
+def _write_samples(folder: JobFolder) -> list[Division]:
+    inputs = RunFolder(folder.path)
+
     @lru_cache(maxsize=_CONVERSATIONS_KEPT)
     def segments(conversation_id: str) -> list[FixedSegment]:
         return fixed_segments(read_inputs(inputs, conversation_id).conversation.messages, PAIR_LENGTH)

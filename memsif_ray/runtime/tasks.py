@@ -177,9 +177,9 @@ class TaskWorker:
         try:
             with self._toolbox.opened(self._folder.ledger(task.name), task.scope) as bench:
                 result = await task.run(bench)
+                self._toolbox.tally.add(tasks=1)
             status = INCOMPLETE if result.failed else DONE
             record = TaskRecord(task.name, status, result.failed, result.reason)
-            self._toolbox.tally.add(tasks=1)
         except ROW_ERRORS as exc:
             record = TaskRecord(task.name, FAILED, reason=reason_of(exc))
         except ConfigError as exc:

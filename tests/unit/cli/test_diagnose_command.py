@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from memsif_ray.runtime.tasks import JobResult, TaskRecord
 from memsif_ray.storage.jobs import JobFolder
 from memsif_ray.storage.runs import RunFolder
 from memsif_ray.storage.sealed import SealedFolder
+
+ROOT = Path(__file__).parents[3]
 
 
 def two_people(*said, evidence=(), **more):
@@ -69,6 +73,13 @@ def test_rows_and_pages_are_written(memsif, file):
     ]
     assert "<svg" in (folder.path / "report.html").read_text()
     assert (folder.path / "figures" / "ted-histogram.svg").is_file()
+
+
+def test_what_needs_no_model_loads_neither_ray_nor_torch():
+    code = "import sys, analysis.diagnosis_pages, memsif_ray.runtime.diagnosis; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "memsif_ray.diagnostics.corpus" in done.stdout
+    assert not {"ray", "torch", "polars", "sentence_transformers"} & set(done.stdout.split())
 
 
 def test_statistics_name_their_tokenizer(memsif, file):
