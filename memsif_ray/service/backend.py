@@ -28,6 +28,7 @@ from memsif_ray.service.models import (
     Successor,
     TenantUsage,
     TrajectoryOut,
+    Usage,
 )
 
 
@@ -52,6 +53,30 @@ class Paging:
 
     limit: int = 100
     cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy a backend is.
+
+    Attributes:
+        live_conversations: Conversations held in memory.
+        queued: Writes that are stored but not digested yet.
+        usage: All model work since the start.
+    """
+
+    live_conversations: int
+    queued: int
+    usage: Usage = Usage()
+
+
+@runtime_checkable
+class ReportsLoad(Protocol):
+    """A backend that can say how busy it is; `/metrics` shows it."""
+
+    async def load(self) -> Load:
+        """As it is now."""
+        ...
 
 
 @runtime_checkable

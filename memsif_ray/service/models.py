@@ -44,6 +44,13 @@ Text = Annotated[str, StringConstraints(max_length=MAX_CONTENT), AfterValidator(
 """Not blank; lone surrogates and NUL are replaced."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f*]+$")]
 """An id or display name from outside: one line, no `*`. It never becomes a path."""
+ConversationId = Annotated[
+    str,
+    StringConstraints(
+        min_length=1, max_length=200, pattern=r"^\.*[^\x00-\x1f\x7f*/\\.][^\x00-\x1f\x7f*/\\]*$"
+    ),
+]
+"""A `Name` that is one segment of an address: no slash or backslash, and more than dots."""
 Limit = Annotated[int, Field(ge=1, le=1_000)]
 Policy = Literal["retain", "merge", "abstract", "rewrite", "auto"]
 """What to do with notes under a token budget (OAS); `auto` asks the trained router."""
@@ -77,7 +84,7 @@ class IngestRequest(Model):
         dry_run: Say what would be accepted, and store nothing.
     """
 
-    conversation_id: Name
+    conversation_id: ConversationId
     messages: Annotated[list[MessageIn], Field(min_length=1, max_length=MAX_BATCH)]
     wait: bool = False
     dry_run: bool = False
@@ -93,6 +100,12 @@ class IngestRequest(Model):
         if isinstance(messages, list):
             messages = [{"content": m} if isinstance(m, str) else m for m in messages]
         return {**given, "messages": messages}
+
+
+class BatchRequest(Model):
+    """Several ingests; those of one conversation are taken in order, those of different ones side by side."""
+
+    requests: Annotated[list[IngestRequest], Field(min_length=1, max_length=100)]
 
 
 class OperationStatus(StrEnum):
@@ -128,6 +141,43 @@ class Operation(Model):
     error: str = ""
 
 
+class ErrorDetail(Model):
+    """What went wrong, in the shape that OpenAI's API gives it.
+
+    Attributes:
+        type: Its family, e.g. `invalid_request_error`.
+        code: One word to branch on, e.g. `not_found`; a model server's own where it failed.
+        param: The field at fault, where there is one.
+        request_id: Of the log lines about it.
+    """
+
+    type: str
+    code: str
+    message: str
+    param: str | None = None
+    request_id: str = ""
+
+
+class ErrorOut(Model):
+    """The body of every reply that is an error."""
+
+    error: ErrorDetail
+
+
+class BatchItem(Model):
+    """What became of one request of a batch: its operation, or why there is none."""
+
+    operation: Operation | None = None
+    error: ErrorDetail | None = None
+
+
+class BatchResult(Model):
+    """One item per request, in order; a failed one does not stop the others."""
+
+    results: tuple[BatchItem, ...]
+    failed: int
+
+
 class SearchRequest(Model):
     """What memory would show for a query: at most `top_k` results, or as many as `max_tokens` hold.
 
@@ -139,7 +189,7 @@ class SearchRequest(Model):
         include: More of each result: where it comes from, and how it was found.
     """
 
-    conversation_id: Name
+    conversation_id: ConversationId
     query: Text
     top_k: Annotated[int, Field(ge=1, le=200)] | None = None
     max_tokens: Annotated[int, Field(ge=1, le=100_000)] | None = None
@@ -167,7 +217,7 @@ class AnswerRequest(Model):
         max_tokens: Budget of the evidence shown to the model.
     """
 
-    conversation_id: Name
+    conversation_id: ConversationId
     question: Text
     learn: bool = True
     asked_at: datetime | None = None
@@ -397,7 +447,7 @@ class Bundle(Model):
 
     format: Literal["memsif-bundle"] = "memsif-bundle"
     version: Literal[1] = 1
-    conversation_id: Name
+    conversation_id: ConversationId
     key: str
     embedder: str
     messages: tuple[SourceMessage, ...]
