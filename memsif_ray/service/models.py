@@ -15,6 +15,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     JsonValue,
@@ -34,14 +35,32 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def cleaned(value: Any) -> Any:
+    """JSON data with every text in it cleaned, keys included, so that any store and endpoint accepts it."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {cleaned(key): cleaned(item) for key, item in value.items()}
+    return value
+
+
 def _says_something(text: str) -> str:
     if is_blank(text):
         raise ValueError("must say something")
-    return clean(text)
+    return text
 
 
-Text = Annotated[str, StringConstraints(max_length=MAX_CONTENT), AfterValidator(_says_something)]
-"""Not blank; lone surrogates and NUL are replaced."""
+Text = Annotated[
+    str,
+    StringConstraints(max_length=MAX_CONTENT),
+    AfterValidator(_says_something),
+    BeforeValidator(cleaned),
+]
+"""Not blank; lone surrogates are replaced and NUL is removed, before anything else looks at it."""
+Metadata = Annotated[dict[str, JsonValue], Field(max_length=50), BeforeValidator(cleaned)]
+"""Kept and given back, never interpreted."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f*]+$")]
 """An id or display name from outside: one line, no `*`. It never becomes a path."""
 ConversationId = Annotated[
@@ -73,7 +92,7 @@ class MessageIn(Model):
     timestamp: datetime | None = None
     id: Name | None = None
     session: Name | None = None
-    metadata: dict[str, JsonValue] = Field(default_factory=dict, max_length=50)
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class IngestRequest(Model):
