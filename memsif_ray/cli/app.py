@@ -19,6 +19,7 @@ from memsif_ray.cli.methods import methods
 from memsif_ray.cli.output import print_result
 from memsif_ray.cli.report import report
 from memsif_ray.cli.run import run
+from memsif_ray.cli.sheet import app as sheet_app
 from memsif_ray.cli.show import show
 from memsif_ray.cli.sweep import sweep
 
@@ -36,6 +37,7 @@ for command in (run, sweep, show, report, methods, doctor, calibrate):
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
 app.add_typer(judge_app, name="judge")
+app.add_typer(sheet_app, name="sheet")
 app.add_typer(diagnose_app, name="diagnose")
 
 
