@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from memsif_ray.api.client import AsyncClient, Client
     from memsif_ray.library import Memory, Reply
 
-__all__ = ["Memory", "Reply", "__version__"]
+__all__ = ["AsyncClient", "Client", "Memory", "Reply", "__version__"]
 __version__ = "0.1.0"
 
 
@@ -15,4 +16,8 @@ def __getattr__(name: str) -> Any:
         from memsif_ray import library
 
         return getattr(library, name)
+    if name in ("Client", "AsyncClient"):
+        from memsif_ray.api import client
+
+        return getattr(client, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

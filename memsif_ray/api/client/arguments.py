@@ -1,0 +1,111 @@
+"""What a caller may write, and how it becomes part of a request."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+from urllib.parse import quote
+
+import pydantic
+from pydantic import BaseModel, TypeAdapter
+
+from memsif_ray.api.client.errors import ValidationError
+from memsif_ray.service.models import MessageIn, Name
+
+M = TypeVar("M", bound=BaseModel)
+
+MessageLike: TypeAlias = str | Mapping[str, Any] | MessageIn
+"""A text, a mapping with `content` (and `role`, `name`, `timestamp`, `id`, `metadata`), or a `MessageIn`."""
+Messages: TypeAlias = MessageLike | Sequence[MessageLike]
+
+
+class Unset(Enum):
+    """The type of `UNSET`."""
+
+    UNSET = "unset"
+
+
+UNSET: Final[Literal[Unset.UNSET]] = Unset.UNSET
+"""Leave as it is; None takes the value away."""
+
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+
+
+def checked(model: type[M], **fields: Any) -> M:
+    """A request, checked as the server will check it, so that a mistake costs no round trip.
+
+    Raises:
+        ValidationError: Naming the argument.
+    """
+    try:
+        return model.model_validate(fields)
+    except pydantic.ValidationError as exc:
+        raise _invalid(exc, "") from exc
+
+
+def segment(value: str, argument: str) -> str:
+    """One segment of a path. An empty one, or dots, would address something else.
+
+    Raises:
+        ValidationError: Naming the argument.
+    """
+    name = scope(value, argument)
+    if not name.strip("."):
+        raise ValidationError(f"{argument}: {value!r} is no id", code="invalid_request", param=argument)
+    return quote(name, safe="")
+
+
+def scope(value: str, argument: str = "conversation_id") -> str:
+    """A name that stands for one thing: not empty, no wildcard.
+
+    Raises:
+        ValidationError: Naming the argument.
+    """
+    try:
+        return _NAME.validate_python(value)
+    except pydantic.ValidationError as exc:
+        raise _invalid(exc, argument) from exc
+
+
+def once(idempotency_key: str | None) -> dict[str, str]:
+    """The header by which the server knows a repeated write; a new key unless one is given.
+
+    Raises:
+        ValidationError: When the key cannot be a header.
+    """
+    key = uuid.uuid4().hex if idempotency_key is None else scope(idempotency_key, "idempotency_key")
+    if not key.isascii():
+        raise ValidationError("idempotency_key: ASCII only", code="invalid_request", param="idempotency_key")
+    return {"Idempotency-Key": key}
+
+
+def listed(messages: Messages) -> list[MessageLike]:
+    """Several messages, also when there is one."""
+    return [messages] if isinstance(messages, str | Mapping | MessageIn) else [*messages]
+
+
+def query(**values: Any) -> dict[str, str | int]:
+    """Parameters of a URL: those that are not None; times in ISO 8601, truth in lower case."""
+    return {name: _plain(value) for name, value in values.items() if value is not None}
+
+
+def json_body(request: BaseModel, *, given_only: bool = False) -> dict[str, Any]:
+    """The JSON of a request, without what is as by default (or without what was not given)."""
+    return request.model_dump(mode="json", exclude_defaults=not given_only, exclude_unset=given_only)
+
+
+def _plain(value: Any) -> str | int:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value if isinstance(value, int) else str(value)
+
+
+def _invalid(exc: pydantic.ValidationError, argument: str) -> ValidationError:
+    first = exc.errors(include_url=False, include_input=False)[0]
+    param = argument or ".".join(str(part) for part in first["loc"])
+    return ValidationError(f"{param}: {first['msg']}", code="invalid_request", param=param)
