@@ -146,6 +146,25 @@ class PackingConfig(Strict):
         return self
 
 
+class LabellingConfig(Strict):
+    """Offline outcomes that a packing router learns from: every action at every budget (OAS, 3.3, 7.3)."""
+
+    evidence: Literal["gold", "bm25"] = Field(
+        "gold",
+        description="gold = the turns that hold the answer; bm25 = the best turns of the whole history",
+    )
+    turns: int = Field(20, ge=1, description="Turns that bm25 finds; packing.candidate_tokens caps them")
+    budgets: tuple[Annotated[int, Field(gt=0)], ...] = Field((), description="Empty = the paper's")
+    realisations: int = Field(3, ge=1, description="Repeats per question, budget and action")
+    utility: Literal["f1", "rules", "judge"] = Field(
+        "f1",
+        description="f1 = LoCoMo's score; rules = that, accepted or not, and exact dates; judge = a model",
+    )
+    sample: int | None = Field(
+        None, ge=1, description="Questions, drawn over types and lengths of evidence; None = all"
+    )
+
+
 class ModelConfig(Strict):
     """A chat model: the embedded one, or any OpenAI-compatible endpoint."""
 
@@ -242,6 +261,7 @@ class RunConfig(Strict):
         {}, description="Settings of compared systems by name, e.g. {com: {beta: 0.5}}"
     )
     packing: PackingConfig = PackingConfig()
+    labelling: LabellingConfig = LabellingConfig()
     answer_max_tokens: int = Field(512, ge=1)
     answer_temperature: float = Field(0.1, ge=0)
     execution: ExecutionConfig = ExecutionConfig()
@@ -262,7 +282,15 @@ class RunConfig(Strict):
         return plain
 
 
-_LATER = ("state", "order", "packing", "judging", "memory.segments.unit", "memory.trajectories.enabled")
+_LATER = (
+    "state",
+    "order",
+    "packing",
+    "labelling",
+    "judging",
+    "memory.segments.unit",
+    "memory.trajectories.enabled",
+)
 """Settings that runs were fingerprinted without before they existed."""
 _PLAIN_DEFAULTS: dict[str, Any] = RunConfig().model_dump(mode="json")
 

@@ -232,6 +232,43 @@ PACKINGS = _table(
     features=pa.list_(_NUMBER),
 )
 """One row per question of a run with a token budget: what was decided, and what became of it."""
+LABELS = _table(
+    "answer utility prompt_tokens completion_tokens",
+    conversation_id=_TEXT,
+    question_id=_TEXT,
+    budget=_WHOLE,
+    action=_TEXT,
+    realisation=_WHOLE,
+    text=_TEXT,  # as the answer prompt shows it
+    message_ids=_IDS,
+    tokens=_WHOLE,
+    flag=_TEXT,  # as in PACKINGS
+    shortened=_FLAG,
+    fallbacks=_WHOLE,
+    answer=_TEXT,
+    error=_TEXT,
+    grader=_TEXT,  # f1, rules, or a judge's profile
+    utility=_NUMBER,  # in [0, 1]; null when nobody could grade
+    calls=_WHOLE,  # that the row takes by itself, also where rows share a reply
+    prompt_tokens=_WHOLE,
+    completion_tokens=_WHOLE,
+)
+"""One row per question, budget, action and realisation: what came of it."""
+INSTANCES = _table(
+    "evidence_recall",
+    conversation_id=_TEXT,
+    question_id=_TEXT,
+    category=_TEXT,
+    evidence=_TEXT,
+    budget=_WHOLE,
+    notes=_WHOLE,
+    note_tokens=_WHOLE,
+    evidence_recall=_NUMBER,  # of the candidates
+    embedder=_TEXT,
+    feature_names=_IDS,  # the extended set; the paper's eleven come first
+    features=pa.list_(_NUMBER),
+)
+"""One row per question and budget: what was known before anything was generated."""
 UNITS = _table("run", stage=_TEXT, **_SCOPE, status=_TEXT, failed=_WHOLE, reason=_TEXT, seconds=_NUMBER)
 """One row per unit of work: `status` is done, incomplete (`failed` questions) or failed."""
 TASKS = _table(name=_TEXT, status=_TEXT, failed=_WHOLE, reason=_TEXT, seconds=_NUMBER)
@@ -305,6 +342,8 @@ TABLES = {
     "vectors": VECTORS,
     "retrievals": RETRIEVALS,
     "packings": PACKINGS,
+    "labels": LABELS,
+    "instances": INSTANCES,
     "answers": ANSWERS,
     "verdicts": VERDICTS,
     "calls": CALLS,
