@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 import yaml
@@ -10,24 +10,28 @@ import yaml
 from analysis.page import Folded, Grid, Section
 from analysis.study import Run
 
+_MOST_REASONS = 3
 _INPUTS = ("conversations", "messages", "questions", "gold")
 
 
 def problems(run: Run) -> list[str]:
     """Why a run is not complete, one reason a line; none when it is."""
-    units = run.table("units").filter(pl.col("status") != "done").collect()
-    lost = run.table("answers").filter(pl.col("answer").is_null()).collect()
-    asked = run.table("answers").select(pl.len()).collect().item()
-    found = [
-        f"{row['stage']} {row['method']} on {row['conversation_id']}: {row['status']}, {row['reason']}"
-        for row in units.to_dicts()
-    ]
+    units, lost = _unfinished(run).height, run.table("answers").filter(pl.col("answer").is_null()).collect()
+    found = [f"units of work not done: {units}"] if units else []
     if lost.height:
-        reasons = ", ".join(lost["error"].unique().sort().head(3))
-        found.append(f"{lost.height} of {asked} answers failed: {reasons}")
+        reasons = "; ".join(lost["error"].unique().sort().head(_MOST_REASONS))
+        found.append(f"{lost.height:,} of {_count(run, 'answers'):,} answers failed ({reasons})")
     if not run.manifest.get("complete", False) and not found:
-        found.append("the run was not brought to its end")
+        found.append("it was not brought to its end")
     return found
+
+
+def _unfinished(run: Run) -> pl.DataFrame:
+    return run.table("units").filter(pl.col("status") != "done").collect()
+
+
+def _count(run: Run, table: str) -> int:
+    return int(run.table(table).select(pl.len()).collect().item())
 
 
 def provenance(runs: Sequence[Run]) -> Section:
@@ -37,6 +41,7 @@ def provenance(runs: Sequence[Run]) -> Section:
         ["Two runs with the same data digests asked the same questions about the same messages."],
         [
             _runs_grid(runs),
+            *_unfinished_grids(runs),
             _calls_grid(runs),
             _data_grid(runs),
             *(
@@ -53,13 +58,10 @@ def provenance(runs: Sequence[Run]) -> Section:
 def _runs_grid(runs: Sequence[Run]) -> Grid:
     rows = []
     for run in runs:
-        counts = {
-            name: str(run.table(name).select(pl.len()).collect().item())
-            for name in ("conversations", "messages", "questions", "answers")
-        }
+        counts = [f"{_count(run, name):,}" for name in ("conversations", "messages", "questions", "answers")]
         state = "incomplete" if problems(run) else "complete"
         seeds = (str(run.config.get("seed", "")), str(run.config.get("runs", "")))
-        rows.append([run.path.name, " and ".join(run.datasets), *counts.values(), *seeds, state])
+        rows.append([run.path.name, " and ".join(run.datasets), *counts, *seeds, state])
     header = (
         "Run",
         "Dataset",
@@ -72,6 +74,17 @@ def _runs_grid(runs: Sequence[Run]) -> Grid:
         "State",
     )
     return Grid("runs", "Runs", header, rows)
+
+
+def _unfinished_grids(runs: Sequence[Run]) -> Iterator[Grid]:
+    rows = [
+        [run.path.name, row["method"], row["conversation_id"], row["stage"], row["status"], row["reason"]]
+        for run in runs
+        for row in _unfinished(run).to_dicts()
+    ]
+    if rows:
+        header = ("Run", "Method", "Conversation", "Stage", "Status", "Reason")
+        yield Grid("unfinished", "Work that is not done", header, rows)
 
 
 def _calls_grid(runs: Sequence[Run]) -> Grid:

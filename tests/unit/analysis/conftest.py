@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +30,24 @@ def complete(table: str, row: Row) -> Row:
     return {f.name: None if f.nullable else _blank(f.type) for f in schema if f.name not in row} | row
 
 
+def written(root: Path, name: str, rows: Mapping[str, Sequence[Row]], config: Row | None = None) -> Path:
+    """Write a run folder from the rows of its tables and its configuration; returns the folder."""
+    folder = RunFolder(root / name)
+    needed = ("conversations", "messages", "questions", "gold", "answers", "verdicts", "calls")
+    tables = {
+        table: [encode([complete(table, row) for row in rows.get(table, [])], TABLES[table])]
+        for table in (*needed, "decisions", "units")
+    }
+    failed = any(row["answer"] is None for row in rows.get("answers", []))
+    folder.tables.write(tables, {"complete": not failed})
+    (folder.path / "config.yaml").write_text(yaml.safe_dump(config or {}))
+    return folder.path
+
+
 @pytest.fixture
 def write_run(tmp_path) -> Callable[..., Path]:
-    """Write a run folder from the rows of its tables and its configuration; returns the folder."""
-
-    def write(name: str, rows: Mapping[str, Sequence[Row]], config: Row | None = None) -> Path:
-        folder = RunFolder(tmp_path / "runs" / name)
-        needed = ("conversations", "messages", "questions", "gold", "answers", "verdicts", "calls")
-        tables = {
-            table: [encode([complete(table, row) for row in rows.get(table, [])], TABLES[table])]
-            for table in (*needed, "decisions", "units")
-        }
-        failed = any(row["answer"] is None for row in rows.get("answers", []))
-        folder.tables.write(tables, {"complete": not failed})
-        (folder.path / "config.yaml").write_text(yaml.safe_dump(config or {}))
-        return folder.path
-
-    return write
+    """`written` into a folder of this test."""
+    return partial(written, tmp_path / "runs")
 
 
 def small_run(

@@ -12,7 +12,7 @@ from analysis.report import write_report
 from memsif_ray.schemas import TABLES
 from memsif_ray.storage.sealed import SealedFolder
 from memsif_ray.storage.tables import encode
-from tests.unit.analysis.conftest import complete, small_run
+from tests.unit.analysis.conftest import complete, small_run, written
 
 METHODS = {"memsif": "rrwr", "naive-rag": "wwww", "memsif:no-ts": "rwwr"}
 
@@ -26,9 +26,10 @@ def headings(page: Path) -> list[str]:
     return re.findall(r'<h2 id="s\d+">(.*?)</h2>', page.read_text(encoding="utf-8"))
 
 
-@pytest.fixture
-def page(write_run, tmp_path) -> Path:
-    return write_report([write_run("locomo-1", small_run(METHODS, failed="2"))], tmp_path / "out")
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("report")
+    return write_report([written(root, "locomo-1", small_run(METHODS, failed="2"))], root / "out")
 
 
 def test_the_main_table_puts_the_reference_first_and_adversarial_questions_apart(page):
@@ -90,8 +91,19 @@ def test_costs_are_those_of_table_18(page):
 
 def test_a_run_with_failures_is_not_complete(page):
     html = page.read_text(encoding="utf-8")
-    assert "incomplete: 3 of 12 answers failed: ServiceBusy: no reply" in html
+    assert "incomplete: 3 of 12 answers failed (ServiceBusy: no reply)" in html
     assert table(page, "runs")[1][-1] == "incomplete"
+
+
+def test_work_that_is_not_done_is_listed(write_run, tmp_path):
+    rows = small_run({"memsif": "rrrr"})
+    whose = {"method": "memsif", "conversation_id": "b", "stage": "build"}
+    rows["units"] = [whose | {"status": "done"}, whose | {"status": "failed", "reason": "DataError: empty"}]
+    page = write_report([write_run("locomo-1", rows)], tmp_path / "out")
+    assert "locomo-1: incomplete: units of work not done: 1" in page.read_text(encoding="utf-8")
+    assert table(page, "unfinished")[1:] == [
+        ["locomo-1", "memsif", "b", "build", "failed", "DataError: empty"]
+    ]
 
 
 def test_a_failure_tells_what_led_to_it(page):
