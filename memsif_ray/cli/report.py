@@ -63,7 +63,7 @@ def report(
         profile=profile,
         failures_shown=failures,
     )
-    written = sorted(str(path) for kind in ("tables", "figures") for path in (page.parent / kind).iterdir())
+    written = sorted(str(path) for kind in ("tables", "figures") for path in page.parent.glob(f"{kind}/*"))
     plain = {"report": page, "runs": [folder.path for folder in found], "files": written}
     print_result(plain, str(page), as_json=as_json)
 

@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.analysis.conftest import written
+
 
 def test_the_latest_run_is_reported_on_inside_its_folder(memsif, finished):
     result = memsif("report")
@@ -16,6 +18,12 @@ def test_json_names_every_file(memsif, finished, tmp_path):
     assert plain["report"] == str(tmp_path / "out" / "report.html")
     assert str(tmp_path / "out" / "tables" / "main.tex") in plain["files"]
     assert all(Path(file).is_file() for file in plain["files"])
+
+
+def test_a_run_without_questions_has_no_figure(memsif, tmp_path):
+    run = written(tmp_path / "runs", "locomo-0", {})
+    plain = json.loads(memsif("report", run, "--json").stdout)
+    assert {Path(file).parent.name for file in plain["files"]} == {"tables"}
 
 
 @pytest.mark.parametrize(
