@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group
@@ -11,12 +12,22 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from analysis.diagnosis import comparable, corpus_grid, nce_grids, tsm_grids
 from analysis.figures.diagnostics import asv_figure, sntd_figure, ted_histogram
 from analysis.page import Grid, Picture, Section, write_page
 from memsif_ray.datasets import LoadReport
 from memsif_ray.diagnostics import published
-from memsif_ray.diagnostics.dispersion import EvidenceSpread
+from memsif_ray.diagnostics.corpus import CorpusSummary
+from memsif_ray.diagnostics.dispersion import Change, EvidenceSpread, SpreadSummary
+from memsif_ray.diagnostics.pairs import Division
 from memsif_ray.diagnostics.tsm import TsmAverage, TsmMeasure
+
+
+class Report(NamedTuple):
+    """The tables of a diagnosis, and where the page with them is."""
+
+    grids: Sequence[Grid]
+    page: Path
 
 
 def as_text(grid: Grid) -> Group:
@@ -31,43 +42,84 @@ def as_text(grid: Grid) -> Group:
     )
 
 
-def write_nce_page(
-    folder: Path, source: LoadReport, spreads: Sequence[EvidenceSpread], grids: Sequence[Grid]
-) -> Path:
-    """`report.html` with the histogram of TED; returns its path."""
-    teds = [spread.ted for spread in spreads if spread.ted is not None]
+def nce_report(
+    folder: Path,
+    source: LoadReport,
+    spreads: Sequence[EvidenceSpread],
+    summary: SpreadSummary,
+    changes: Sequence[Change],
+    *,
+    reading: str,
+    selected: bool,
+) -> Report:
+    """The dispersion of evidence, with the histogram of TED.
+
+    Args:
+        folder: Where the page goes.
+        source: The file.
+        spreads: Of `reading`.
+        summary: Likewise.
+        changes: Between the readings.
+        reading: `strict` or `repaired`.
+        selected: Whether some conversations were left out.
+    """
+    grids = nce_grids(summary, changes, reading, comparable(source, selected=selected))
     title = "Temporal evidence dispersion"
-    picture = Picture("ted-histogram", title, ted_histogram(teds, title), "Questions with two ids or more.")
+    svg = ted_histogram([spread.ted for spread in spreads if spread.ted is not None], title)
+    picture = Picture("ted-histogram", title, svg, f"Questions with two {reading} ids or more.")
     sections = [Section("Non-contiguous evidence", parts=[picture, *grids])]
-    return write_page(folder, "Dispersion of evidence", sections, facts=_facts(source))
+    return Report(grids, write_page(folder, "Dispersion of evidence", sections, facts=_facts(source)))
 
 
-def write_corpus_page(folder: Path, source: LoadReport, grid: Grid) -> Path:
-    """`report.html` with the statistics; returns its path."""
-    return write_page(folder, "Dataset statistics", [Section("Table 12", parts=[grid])], facts=_facts(source))
+def corpus_report(
+    folder: Path, source: LoadReport, summary: CorpusSummary, *, tokenizer: str, selected: bool
+) -> Report:
+    """The statistics of a dataset.
+
+    Args:
+        folder: Where the page goes.
+        source: The file.
+        summary: Of all conversations.
+        tokenizer: Whose tokens were counted.
+        selected: Whether some conversations were left out.
+    """
+    grid = corpus_grid(summary, tokenizer, source, comparable(source, selected=selected))
+    sections = [Section("Table 12", parts=[grid])]
+    return Report([grid], write_page(folder, "Dataset statistics", sections, facts=_facts(source)))
 
 
-def write_tsm_page(
+def tsm_report(
     folder: Path,
     source: LoadReport,
     measures: Sequence[TsmMeasure],
     averages: Sequence[TsmAverage],
-    grids: Sequence[Grid],
+    divisions: Sequence[Division],
     *,
     embedder: str,
-    paper: str,
-) -> Path:
-    """`report.html` with Figures 6 and 7 and the three tables; returns its path."""
-    asv, sntd, pairs = grids
+    selected: bool,
+) -> Report:
+    """Volatility and distance of neighbours, with Figures 6 and 7.
+
+    Args:
+        folder: Where the page goes.
+        source: The file.
+        measures: Of each conversation.
+        averages: Over conversations.
+        divisions: Of pairs.
+        embedder: Name of the model.
+        selected: Whether some conversations were left out.
+    """
+    paper = comparable(source, selected=selected)
+    grids = asv, sntd, pairs = tsm_grids(averages, divisions, embedder, paper)
     six, seven = "Adjacent semantic volatility", "Distance of semantic neighbours"
     told = published.SNTD.get(paper, {})
-    facts = {**_facts(source), "embedder": embedder}
     sections = [
         Section(six, parts=[Picture("asv-by-length", six, asv_figure(measures, averages, six)), asv]),
         Section(seven, parts=[Picture("sntd-by-k", seven, sntd_figure(averages, told, seven)), sntd]),
         Section("Pairs", parts=[pairs]),
     ]
-    return write_page(folder, "Temporal-structural misalignment", sections, facts=facts)
+    facts = {**_facts(source), "embedder": embedder}
+    return Report(grids, write_page(folder, "Temporal-structural misalignment", sections, facts=facts))
 
 
 def _facts(source: LoadReport) -> dict[str, str]:

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from analysis.diagnosis import comparable, tsm_grids
-from analysis.diagnosis_pages import as_text, write_tsm_page
+from analysis.diagnosis_pages import as_text, tsm_report
 from jobs.arguments import parse
 from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.runtime.diagnosis_tsm import diagnose_tsm
@@ -29,20 +28,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ConfigError, DataError) as exc:
         errors.print(str(exc), style="red", markup=False, soft_wrap=True)
         return 2
-    paper = comparable(found.source, selected=bool(config.data.conversations))
-    grids = tsm_grids(found.averages, found.divisions, found.embedder, paper)
-    folder = found.job.folder.path
-    report = write_tsm_page(
-        folder,
+    report = tsm_report(
+        found.job.folder.path,
         found.source,
         found.measures,
         found.averages,
-        grids,
+        found.divisions,
         embedder=found.embedder,
-        paper=paper,
+        selected=bool(config.data.conversations),
     )
-    Console().print(*map(as_text, grids))
-    for line in (*found.job.report(), f"report: {report}"):
+    Console().print(*map(as_text, report.grids), markup=False, highlight=False)
+    for line in (*found.job.report(), f"report: {report.page}"):
         errors.print(line, markup=False, highlight=False, soft_wrap=True)
     return found.job.exit_code
 

@@ -14,9 +14,7 @@ from memsif_ray.config import RunConfig, load_run_config, parse_settings
 from memsif_ray.diagnostics.dispersion import Reading
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
-    from analysis.page import Grid
+    from analysis.diagnosis_pages import Report
     from memsif_ray.runtime.tasks import JobResult
 
 app = typer.Typer(
@@ -51,26 +49,29 @@ def nce(
 
     Writes the ids of those questions to a file for `memsif run --questions FILE`. Needs no model.
     """
-    from analysis.diagnosis import comparable, nce_grids
-    from analysis.diagnosis_pages import write_nce_page
+    from analysis.diagnosis_pages import nce_report
     from memsif_ray.runtime.diagnosis import diagnose_nce
 
-    config = _config(data, conversations, output)
-    found = diagnose_nce(config, ids)
-    paper = comparable(found.source, selected=bool(config.data.conversations))
-    grids = nce_grids(found.summary, found.changes, found.reading, paper)
-    report = write_nce_page(found.folder.path, found.source, found.spreads, grids)
+    found = diagnose_nce(_config(data, conversations, output), ids)
+    report = nce_report(
+        found.folder.path,
+        found.source,
+        found.spreads,
+        found.summary,
+        found.changes,
+        reading=found.reading,
+        selected=conversations is not None,
+    )
     plain = {
         "folder": found.folder.path,
         "ids": found.reading,
         "summary": asdict(found.summary),
         "changes": {change.question_id: change.effect for change in found.changes},
         "questions_file": found.subset,
-        "report": report,
+        "report": report.page,
     }
-    print_result(plain, _shown(grids), as_json=as_json)
+    _print(plain, report, as_json=as_json)
     note(f"ids of the NCE subset: {found.subset}")
-    note(f"report: {report}")
 
 
 @app.command(epilog=EPILOG)
@@ -78,24 +79,25 @@ def stats(
     data: Data = None, conversations: Conversations = None, output: Output = None, as_json: AsJson = False
 ) -> None:
     """Sessions, tokens, days and questions, as in the paper's Table 12. Needs no model."""
-    from analysis.diagnosis import comparable, corpus_grid
-    from analysis.diagnosis_pages import write_corpus_page
+    from analysis.diagnosis_pages import corpus_report
     from memsif_ray.runtime.diagnosis import TOKENIZER, diagnose_corpus
 
-    config = _config(data, conversations, output)
     note(f"counting tokens of {TOKENIZER}")
-    found = diagnose_corpus(config)
-    paper = comparable(found.source, selected=bool(config.data.conversations))
-    grid = corpus_grid(found.summary, found.tokenizer, found.source, paper)
-    report = write_corpus_page(found.folder.path, found.source, grid)
+    found = diagnose_corpus(_config(data, conversations, output))
+    report = corpus_report(
+        found.folder.path,
+        found.source,
+        found.summary,
+        tokenizer=found.tokenizer,
+        selected=conversations is not None,
+    )
     plain = {
         "folder": found.folder.path,
         "tokenizer": found.tokenizer,
         "summary": asdict(found.summary),
-        "report": report,
+        "report": report.page,
     }
-    print_result(plain, _shown([grid]), as_json=as_json)
-    note(f"report: {report}")
+    _print(plain, report, as_json=as_json)
 
 
 @app.command(epilog=EPILOG)
@@ -117,23 +119,20 @@ def tsm(
         data, conversations, output, {"embedder.model": embedder, **parse_settings(settings or [])}
     )
     with stdout_kept_clean():
-        from analysis.diagnosis import comparable, tsm_grids
-        from analysis.diagnosis_pages import write_tsm_page
+        from analysis.diagnosis_pages import tsm_report
         from memsif_ray.runtime.diagnosis_tsm import diagnose_tsm, pair_samples
 
         found = diagnose_tsm(config)
-        paper = comparable(found.source, selected=bool(config.data.conversations))
-        grids = tsm_grids(found.averages, found.divisions, found.embedder, paper)
-        folder = found.job.folder
-        report = write_tsm_page(
-            folder.path,
-            found.source,
-            found.measures,
-            found.averages,
-            grids,
-            embedder=found.embedder,
-            paper=paper,
-        )
+    folder = found.job.folder
+    report = tsm_report(
+        folder.path,
+        found.source,
+        found.measures,
+        found.averages,
+        found.divisions,
+        embedder=found.embedder,
+        selected=conversations is not None,
+    )
     plain = {
         "folder": folder.path,
         "embedder": found.embedder,
@@ -141,10 +140,10 @@ def tsm(
         "pairs": [asdict(one) for one in found.divisions],
         "pair_samples": pair_samples(folder).file("pair_samples"),
         "failures": [asdict(one) for one in found.job.failures],
-        "report": report,
+        "report": report.page,
     }
-    print_result(plain, _shown(grids), as_json=as_json)
-    for line in (*found.job.report(), f"report: {report}"):
+    _print(plain, report, as_json=as_json)
+    for line in found.job.report():
         note(line)
     raise typer.Exit(exit_code(found.job))
 
@@ -162,12 +161,13 @@ def _config(
     return load_run_config(None, {key: value for key, value in overrides.items() if value is not None})
 
 
-def _shown(grids: list[Grid]) -> Group:
+def _print(plain: Any, report: Report, *, as_json: bool) -> None:
     from rich.console import Group
 
     from analysis.diagnosis_pages import as_text
 
-    return Group(*map(as_text, grids))
+    print_result(plain, Group(*map(as_text, report.grids)), as_json=as_json)
+    note(f"report: {report.page}")
 
 
 def exit_code(job: JobResult) -> int:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from statistics import fmean
 
 from memsif_ray.datasets import Dataset
-from memsif_ray.types import Category
+from memsif_ray.types import Category, Question
 
 NCE_TED = 0.3
 """TED from which evidence counts as non-contiguous."""
@@ -111,31 +111,13 @@ def evidence_spreads(dataset: Dataset, reading: Reading) -> list[EvidenceSpread]
         conversation.conversation_id: {m.message_id: m.position for m in conversation.messages}
         for conversation in dataset.conversations
     }
-    found = []
-    for question in dataset.questions:
-        if question.category is Category.ADVERSARIAL:
-            continue
-        name = question.question_id
-        strict = reading is Reading.STRICT
-        ids = dataset.strict_evidence[name] if strict else dataset.gold[name].evidence
-        placed = positions[question.conversation_id]
-        at, length = [placed[i] for i in ids], len(placed)
-        apart = len(ids) > 1
-        found.append(
-            EvidenceSpread(
-                conversation_id=question.conversation_id,
-                question_id=name,
-                category=question.category,
-                reading=reading,
-                message_ids=ids,
-                length=length,
-                span=max(at) - min(at) if apart else None,
-                ted=dispersion(at, length) if apart else None,
-                reason="" if apart else "one_id" if ids else "no_evidence",
-                nce=is_non_contiguous(at, length),
-            )
-        )
-    return found
+    repaired = {name: gold.evidence for name, gold in dataset.gold.items()}
+    evidence = dataset.strict_evidence if reading is Reading.STRICT else repaired
+    return [
+        _spread(question, evidence[question.question_id], positions[question.conversation_id], reading)
+        for question in dataset.questions
+        if question.category is not Category.ADVERSARIAL
+    ]
 
 
 def summarise(spreads: Sequence[EvidenceSpread]) -> SpreadSummary:
@@ -161,6 +143,25 @@ def changes(strict: Sequence[EvidenceSpread], repaired: Sequence[EvidenceSpread]
         for one, other in zip(strict, repaired, strict=True)
         if one.message_ids != other.message_ids
     ]
+
+
+def _spread(
+    question: Question, ids: tuple[str, ...], placed: Mapping[str, int], reading: Reading
+) -> EvidenceSpread:
+    at, length = [placed[i] for i in ids], len(placed)
+    apart = len(ids) > 1
+    return EvidenceSpread(
+        conversation_id=question.conversation_id,
+        question_id=question.question_id,
+        category=question.category,
+        reading=reading,
+        message_ids=ids,
+        length=length,
+        span=max(at) - min(at) if apart else None,
+        ted=dispersion(at, length) if apart else None,
+        reason="" if apart else "one_id" if ids else "no_evidence",
+        nce=is_non_contiguous(at, length),
+    )
 
 
 def _effect(strict: EvidenceSpread, repaired: EvidenceSpread) -> str:
