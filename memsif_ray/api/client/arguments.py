@@ -6,16 +6,17 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import pydantic
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, StringConstraints, TypeAdapter
 
 from memsif_ray.api.client.errors import ValidationError
-from memsif_ray.service.models import MessageIn, Name
+from memsif_ray.service.models import ConversationId, Limit, MessageIn
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 MessageLike: TypeAlias = str | Mapping[str, Any] | MessageIn
 """A text, a mapping with `content` (and `role`, `name`, `timestamp`, `id`, `metadata`), or a `MessageIn`."""
@@ -31,7 +32,9 @@ class Unset(Enum):
 UNSET: Final[Literal[Unset.UNSET]] = Unset.UNSET
 """Leave as it is; None takes the value away."""
 
-_NAME: TypeAdapter[str] = TypeAdapter(Name)
+_ID: TypeAdapter[str] = TypeAdapter(ConversationId)
+_KEY: TypeAdapter[str] = TypeAdapter(Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,128}$")])
+_LIMIT: TypeAdapter[int] = TypeAdapter(Limit)
 
 
 def checked(model: type[M], **fields: Any) -> M:
@@ -47,15 +50,12 @@ def checked(model: type[M], **fields: Any) -> M:
 
 
 def segment(value: str, argument: str) -> str:
-    """One segment of a path. An empty one, or dots, would address something else.
+    """An id as a segment of a path. An empty one, or dots, would address something else.
 
     Raises:
         ValidationError: Naming the argument.
     """
-    name = scope(value, argument)
-    if not name.strip("."):
-        raise ValidationError(f"{argument}: {value!r} is no id", code="invalid_request", param=argument)
-    return quote(name, safe="")
+    return quote(scope(value, argument), safe="")
 
 
 def scope(value: str, argument: str = "conversation_id") -> str:
@@ -64,10 +64,7 @@ def scope(value: str, argument: str = "conversation_id") -> str:
     Raises:
         ValidationError: Naming the argument.
     """
-    try:
-        return _NAME.validate_python(value)
-    except pydantic.ValidationError as exc:
-        raise _invalid(exc, argument) from exc
+    return _valid(_ID, value, argument)
 
 
 def once(idempotency_key: str | None) -> dict[str, str]:
@@ -76,10 +73,17 @@ def once(idempotency_key: str | None) -> dict[str, str]:
     Raises:
         ValidationError: When the key cannot be a header.
     """
-    key = uuid.uuid4().hex if idempotency_key is None else scope(idempotency_key, "idempotency_key")
-    if not key.isascii():
-        raise ValidationError("idempotency_key: ASCII only", code="invalid_request", param="idempotency_key")
-    return {"Idempotency-Key": key}
+    key = uuid.uuid4().hex if idempotency_key is None else idempotency_key
+    return {"Idempotency-Key": _valid(_KEY, key, "idempotency_key")}
+
+
+def page_limit(page_size: int | None) -> dict[str, int]:
+    """The parameter for how many items a page has at most.
+
+    Raises:
+        ValidationError: When it is out of range.
+    """
+    return {} if page_size is None else {"limit": _valid(_LIMIT, page_size, "page_size")}
 
 
 def listed(messages: Messages) -> list[MessageLike]:
@@ -95,6 +99,13 @@ def query(**values: Any) -> dict[str, str | int]:
 def json_body(request: BaseModel, *, given_only: bool = False) -> dict[str, Any]:
     """The JSON of a request, without what is as by default (or without what was not given)."""
     return request.model_dump(mode="json", exclude_defaults=not given_only, exclude_unset=given_only)
+
+
+def _valid(adapter: TypeAdapter[T], value: T, argument: str) -> T:
+    try:
+        return adapter.validate_python(value)
+    except pydantic.ValidationError as exc:
+        raise _invalid(exc, argument) from exc
 
 
 def _plain(value: Any) -> str | int:

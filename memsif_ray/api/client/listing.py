@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from pydantic import TypeAdapter
-from pydantic import ValidationError as NotAsExpected
-
-from memsif_ray.api.client.errors import UnexpectedReplyError, ValidationError
+from memsif_ray.api.client.arguments import page_limit
+from memsif_ray.api.client.errors import UnexpectedReplyError
 from memsif_ray.api.client.flows import Call
-from memsif_ray.service.models import Limit, Page
+from memsif_ray.service.models import Page
 
 T = TypeVar("T")
-_LIMIT: TypeAdapter[int] = TypeAdapter(Limit)
 
 
 @dataclass(frozen=True)
@@ -36,11 +33,8 @@ class Listing(Generic[T]):
         Raises:
             ValidationError: When `page_size` is out of range.
         """
-        try:
-            limit = {} if page_size is None else {"limit": _LIMIT.validate_python(page_size)}
-        except NotAsExpected as exc:
-            raise ValidationError("page_size: 1 to 1,000", code="invalid_request", param="page_size") from exc
-        return cls(Call("GET", path, page, query={**(query or {}), **limit}, repeatable=True))
+        asked = {**(query or {}), **page_limit(page_size)}
+        return cls(Call("GET", path, page, query=asked, repeatable=True))
 
     def after(self, call: Call[Page[T]], page: Page[T]) -> Call[Page[T]] | None:
         """The call for what follows `page`, which was the answer to `call`; None at the end.
