@@ -13,7 +13,13 @@ from memsif_ray.config.memory import (
 )
 from memsif_ray.config.models import EmbedderConfig, ModelConfig
 from memsif_ray.config.run import DataConfig, ExecutionConfig, RunConfig, fingerprint
-from memsif_ray.config.stages import JudgeProfile, JudgingConfig, LabellingConfig, PackingConfig
+from memsif_ray.config.stages import (
+    DiagnosisConfig,
+    JudgeProfile,
+    JudgingConfig,
+    LabellingConfig,
+    PackingConfig,
+)
 from memsif_ray.config.strict import Strict
 
 __all__ = [
@@ -21,6 +27,7 @@ __all__ = [
     "CoreFactConfig",
     "DataConfig",
     "Decider",
+    "DiagnosisConfig",
     "EmbedderConfig",
     "ExecutionConfig",
     "JudgeProfile",

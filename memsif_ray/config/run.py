@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from memsif_ray.config.memory import MemoryConfig
 from memsif_ray.config.models import EmbedderConfig, ModelConfig
-from memsif_ray.config.stages import JudgingConfig, LabellingConfig, PackingConfig
+from memsif_ray.config.stages import DiagnosisConfig, JudgingConfig, LabellingConfig, PackingConfig
 from memsif_ray.config.strict import Strict
 
 
@@ -74,6 +74,7 @@ class RunConfig(Strict):
     )
     packing: PackingConfig = PackingConfig()
     labelling: LabellingConfig = LabellingConfig()
+    diagnosis: DiagnosisConfig = DiagnosisConfig()
     answer_max_tokens: int = Field(512, ge=1)
     answer_temperature: float = Field(0.1, ge=0)
     execution: ExecutionConfig = ExecutionConfig()
@@ -99,6 +100,7 @@ _LATER = (
     "order",
     "packing",
     "labelling",
+    "diagnosis",
     "judging",
     "memory.segments.unit",
     "memory.trajectories.enabled",

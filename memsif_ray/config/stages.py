@@ -50,6 +50,17 @@ class LabellingConfig(Strict):
     )
 
 
+class DiagnosisConfig(Strict):
+    """What the diagnosis of delayed utility looks at (MemSIF, Appendix A.5)."""
+
+    ids: Literal["strict", "repaired"] = Field(
+        "strict", description="Which gold evidence ids count, as for non-contiguous evidence"
+    )
+    questions: int | None = Field(
+        None, ge=1, description="At most so many questions, drawn over categories; None = all"
+    )
+
+
 JudgeProfile = Literal["memsif", "longmemeval", "lenient", "strict-exact"]
 """Names in `evaluation.profiles`."""
 
