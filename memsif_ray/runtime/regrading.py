@@ -207,9 +207,13 @@ def regrade(
     judging = config.model_copy(
         update={"model": grading.model, "judge": None, "grade": True, "entities": "rules"}
     )
-    about: dict[str, Any] = {"profile": grading.label, "judge": grading.model.model}
     return run_tasks(
-        tasks, folder=folder, config=judging, progress=progress, tables=("verdicts",), about=about
+        tasks,
+        folder=folder,
+        config=judging,
+        progress=progress,
+        tables=("verdicts",),
+        about=_about(run, grading),
     )
 
 
@@ -218,6 +222,13 @@ def ceiling(run: RunFolder, audit: Audit) -> Ceiling:
     gold = {one.question_id: one for one in decode(run.tables.read("gold"), Gold)}
     asked = decode(run.tables.read("questions"), Question)
     return audit.ceiling((question, gold[question.question_id]) for question in asked)
+
+
+def _about(run: RunFolder, grading: Grading) -> dict[str, Any]:
+    """What the manifest of a grading says of it."""
+    prompts = {name: load(name).fingerprint for name in PROFILES[grading.judging.profile].prompts}
+    about = {"profile": grading.label, "judge": grading.model.model, "prompts": prompts}
+    return about if grading.audit is None else {**about, "ceiling": ceiling(run, grading.audit)._asdict()}
 
 
 def _asked(run: RunFolder) -> list[Unit]:

@@ -128,6 +128,6 @@ async def test_no_prompt_holds_what_only_evaluation_may_know(write, method_name,
 def test_the_canaries_are_in_the_data(write, tmp_path):
     """Otherwise the test above would prove nothing."""
     dataset = load(write(tmp_path))
-    gold = [value for one in dataset.gold.values() for value in (one.answer, one.trap or "")]
+    gold = [value for one in dataset.gold.values() for value in (one.answer, one.trap or "", one.explanation)]
     assert any(CANARY.search(value) for value in gold)
     assert any(one.evidence for one in dataset.gold.values())

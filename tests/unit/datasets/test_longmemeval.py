@@ -92,6 +92,7 @@ def test_an_abstention_has_neither_answer_nor_evidence() -> None:
     history = parse_record(item, "file")
     gold = history.gold["q-3_abs"]
     assert (gold.abstain, gold.answer, gold.evidence) == (True, "", ())
+    assert (gold.kind, gold.explanation) == (item["question_type"], "The boat was never mentioned.")
     assert history.questions[0].category is Category.ADVERSARIAL
 
 
