@@ -184,6 +184,9 @@ class Op(StrEnum):
     SUPERSEDE = "Supersede"
     PROMOTE = "Promote"
     REJECT = "Reject"
+    RETRACT = "Retract"
+    """A person takes a fact out of use; its history stays, and `Restore` undoes it."""
+    RESTORE = "Restore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,8 @@ class Fact:
     """One version of a fact, traceable to messages.
 
     Bi-temporal: `ingested_at` says when memory learned it (the time of the message that taught it),
-    `valid_from`/`valid_to` when it holds in the world. `status` is `active`, `superseded` or `merged`.
+    `valid_from`/`valid_to` when it holds in the world. `status` is `active`, `superseded`, `merged`, `retracted`
+    (by a person), or `erased`: then nothing but its id, its times and its place in the log is left.
     """
 
     fact_id: str
@@ -220,7 +224,7 @@ class FactOperation:
         op: What happened.
         fact: The version written (for `Reject`: the refused candidate, never visible in a view).
         targets: Ids of the facts it updates, merges or supersedes.
-        decided_by: `llm`, `rule` or `fallback`.
+        decided_by: `llm`, `rule`, `fallback` or `user`.
         reason: In words; for `Reject` why it was refused.
     """
 

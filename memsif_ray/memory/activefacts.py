@@ -5,12 +5,13 @@ Updates see the statement, its provenance and the triggering query; never the an
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from memsif_ray.config import ActiveFactConfig
+from memsif_ray.memory.evidence import undated
 from memsif_ray.memory.facts import FactBook
 from memsif_ray.memory.matching import Normalisation, coherence
 from memsif_ray.text import words
@@ -127,6 +128,29 @@ class ActiveFacts:
         self._statements = [statements for statements, _ in vectors]
         self._queries = [queries for _, queries in vectors]
 
+    def forget(self, fact_id: str, said: Set[tuple[str, ...]]) -> None:
+        """Remove statements that say what an erased fact said; what was promoted to it is emptied.
+
+        A cluster without statements keeps its place, and takes nothing in any more.
+
+        Args:
+            fact_id: The erased fact.
+            said: The words of each of its versions.
+        """
+        for index, cluster in enumerate(self.clusters):
+            kept = [
+                j
+                for j, statement in enumerate(cluster.statements)
+                if cluster.promoted_fact_id != fact_id and tuple(words(undated(statement))) not in said
+            ]
+            if len(kept) == len(cluster.statements):
+                continue
+            self._statements[index] = self._statements[index][kept]
+            self._change(index, statements=tuple(cluster.statements[j] for j in kept))
+            if not kept:
+                self._queries[index] = self._queries[index][:0]
+                self._change(index, subject="", query_ids=(), queries=(), sources=(), message_ids=())
+
     def _accumulate(
         self,
         question: Question,
@@ -160,7 +184,7 @@ class ActiveFacts:
         fits = [
             (float(np.mean(self._statements[i] @ vector)), -i)
             for i, cluster in enumerate(self.clusters)
-            if cluster.subject == item.subject
+            if cluster.subject == item.subject and cluster.statements
         ]
         best = max(fits, default=None)
         return -best[1] if best is not None and best[0] >= self._config.tau_compatible else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from memsif_ray.memory.frequent import FrequentEntityFilter
 from memsif_ray.memory.segments import Encoded
@@ -18,11 +18,20 @@ class Encoder:
         embedder: Embeds what was said.
         entities: Finds key entities.
         speakers: Whose names never count as shared entities.
+        meet: Told of everyone else who begins to speak; their names do not count from then on.
     """
 
-    def __init__(self, embedder: Embedder, entities: EntityExtractor, speakers: Sequence[str]) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        entities: EntityExtractor,
+        speakers: Sequence[str],
+        *,
+        meet: Callable[[str], None] | None = None,
+    ) -> None:
         """Nothing seen yet."""
-        self._embedder, self._entities = embedder, entities
+        self._embedder, self._entities, self._meet = embedder, entities, meet
+        self._speakers = set(speakers)
         self._telling = FrequentEntityFilter.for_speakers(speakers)
         self.found: dict[str, frozenset[str]] = {}
         """Message id → every entity found, before filtering: what storage keeps."""
@@ -47,6 +56,11 @@ class Encoder:
         return self._encoded(message, vector)
 
     def _encoded(self, message: Message, vector: Vector | None) -> Encoded:
+        if message.speaker not in self._speakers:
+            self._speakers.add(message.speaker)
+            self._telling.meet(message.speaker)
+            if self._meet is not None:
+                self._meet(message.speaker)
         if vector is None:
             return Encoded(message, None, frozenset())
         return Encoded(message, vector, self._telling.keep(self.found[message.message_id]))

@@ -5,24 +5,25 @@ The same fold serves a batch job, a shard actor and a notebook; it knows neither
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from memsif_ray.config import MemoryConfig
-from memsif_ray.errors import ReplyInvalid
+from memsif_ray.errors import NotFound, ReplyInvalid
+from memsif_ray.memory import byhand
 from memsif_ray.memory.activefacts import ActiveFacts
 from memsif_ray.memory.evidence import DISTIL_LIMIT
-from memsif_ray.memory.facts import FactBook, fold
+from memsif_ray.memory.facts import FactBook
 from memsif_ray.memory.presets import resolve_thresholds
-from memsif_ray.memory.ranking import InteractionIndex
-from memsif_ray.memory.reading import MemoryReader, Query
 from memsif_ray.memory.shelf import VectorShelf
 from memsif_ray.memory.subjects import SubjectRegistry
 from memsif_ray.memory.tools import Tools
+from memsif_ray.memory.view import Interactions, MemoryView
 from memsif_ray.memory.writing import MemoryWriter
 from memsif_ray.prompts.asking import ask
-from memsif_ray.text import is_blank, truncate
+from memsif_ray.text import truncate
 from memsif_ray.types import (
     Context,
     Evidence,
@@ -78,73 +79,126 @@ class ConversationMemory:
             synthesise=self._synthesise,
             embed=self._writer.embed,
         )
-        self._reader = MemoryReader(
-            config=config.retrieval,
-            tools=tools,
-            subjects=self._subjects,
-            books=(self._writer.book, self._active_book),
-            messages=self._writer.messages,
-            unit_of=self._writer.unit_of,
-        )
-        self._index: InteractionIndex | None = None
+        self._terms: dict[str, list[str]] = {}
+        self._said: Interactions | None = None
+        self._view: MemoryView | None = None
 
-    async def add(self, messages: Sequence[Message]) -> int:
+    async def add(self, messages: Sequence[Message], *, following: Sequence[Message] = ()) -> int:
         """Take in messages in order; known ids are skipped, so adding twice changes nothing.
+
+        Args:
+            messages: In order.
+            following: Messages that are known to come next; a boundary judge may look at them.
 
         Returns:
             How many were new.
 
         Raises:
-            ServiceError: When a model endpoint failed.
+            ServiceError: When a model endpoint failed. What was left undone is done by the next call.
         """
-        self._index = None
-        return await self._writer.add(messages)
+        with self._changing():
+            return await self._writer.add(messages, following=following)
 
     async def flush(self) -> None:
         """Close the open segment: no message is expected to continue it."""
-        self._index = None
-        await self._writer.flush()
+        with self._changing():
+            await self._writer.flush()
+
+    async def settle(self) -> None:
+        """Write the facts of the open segment so far, which may go on; errors are those of `add`.
+
+        For a memory that is asked between messages: it costs an extraction per call instead of one per topic.
+        """
+        with self._changing():
+            await self._writer.settle()
+
+    def view(self) -> MemoryView:
+        """What is held now; cheap, and the same object until something is written."""
+        if self._said is None:
+            self._said = Interactions(
+                self._writer.encoded,
+                self.segments,
+                self.trajectories,
+                unit_of=self._writer.unit_of,
+                config=self._config.retrieval,
+                terms=self._terms,
+            )
+        if self._view is None:
+            self._view = MemoryView(
+                self._said,
+                self._writer.book.copy(),
+                self._active_book.copy(),
+                config=self._config.retrieval,
+                tools=self._tools,
+                subjects=self._subjects,
+            )
+        return self._view
 
     async def context(self, question: Question) -> Context:
         """The evidence for one question; changes no state. A blank question finds nothing."""
-        query = await self._query(question)
-        if query is None:
-            return Context(())
-        return await self._reader.context(query, self._interactions())
+        return await self.view().context(question)
 
     async def learn(self, question: Question, context: Context) -> list[str]:
         """After the answer: let the evidence grow candidates; returns the ids of touched clusters."""
-        query = await self._query(question)
+        query = await self.view().query(question)
         if not self._config.active.enabled or query is None or not context.evidence:
             return []
         chosen = context.evidence[:DISTIL_LIMIT]
         vectors = await self._vectors_of(chosen)
-        return await self.active.observe(
-            question,
-            query.vector,
-            list(zip(chosen, vectors, strict=True)),
-            messages=self._writer.messages,
-            unit_of=self._writer.unit_of,
-        )
+        with self._changing(facts_only=True):
+            return await self.active.observe(
+                question,
+                query.vector,
+                list(zip(chosen, vectors, strict=True)),
+                messages=self._writer.messages,
+                unit_of=self._writer.unit_of,
+            )
 
     def facts(
         self, track: Track | None = None, *, as_of: datetime | None = None, valid_at: datetime | None = None
     ) -> list[Fact]:
-        """Facts of one or both tracks: as memory held them at `as_of`, as they held at `valid_at`.
-
-        Without `valid_at` only active versions are given.
-        """
-        found = [
-            fact
-            for book in (self._writer.book, self._active_book)
-            for fact in fold(book.operations, as_of=as_of, valid_at=valid_at).values()
-        ]
-        kept = [f for f in found if track is None or f.track is track]
-        return kept if valid_at is not None else [f for f in kept if f.status == "active"]
+        """See `MemoryView.facts`."""
+        return self.view().facts(track, as_of=as_of, valid_at=valid_at)
 
     def operations(self) -> list[FactOperation]:
         """Both fact logs, CoreFacts first."""
         return [*self._writer.book.operations, *self._active_book.operations]
+
+    async def correct(
+        self, fact_id: str, at: datetime, *, statement: str | None = None, **validity: datetime | None
+    ) -> Fact:
+        """A person's Update; see `byhand.correction`."""
+        book = self._book_of(fact_id)
+        operation = byhand.correction(book, fact_id, at, statement=statement, **validity)
+        vector = None if statement is None else await self._writer.embed(statement)
+        return self._write(book, operation, vector)
+
+    async def replace(self, fact_id: str, at: datetime, *, statement: str, since: datetime | None) -> Fact:
+        """A person's Supersede; see `byhand.succession`. Returns the new fact."""
+        book = self._book_of(fact_id)
+        operation = byhand.succession(book, fact_id, at, statement=statement, since=since)
+        return self._write(book, operation, await self._writer.embed(statement))
+
+    def retract(self, fact_id: str, at: datetime) -> Fact:
+        """Take a fact out of use; see `byhand.retraction`."""
+        book = self._book_of(fact_id)
+        return self._write(book, byhand.retraction(book, fact_id, at), None)
+
+    def reinstate(self, fact_id: str, at: datetime) -> Fact:
+        """Undo a retraction; see `byhand.restoration`."""
+        book = self._book_of(fact_id)
+        return self._write(book, byhand.restoration(book, fact_id, at), None)
+
+    def erase(self, fact_id: str) -> None:
+        """Remove all that a fact says, in every version and in clusters; its place in the log stays.
+
+        Raises:
+            NotFound: When there is no such fact.
+        """
+        said = byhand.erase(self._book_of(fact_id), fact_id)
+        self.active.forget(fact_id, said)
+        self._writer.forget_details()
+        self._view = None
 
     @property
     def messages(self) -> list[Message]:
@@ -164,10 +218,13 @@ class ConversationMemory:
         return self._writer.trajectories.trajectories
 
     def dump(self) -> Tables:
-        """Everything held and decided, as values; call after `flush`."""
+        """Everything held and decided, as values, at any moment that nothing is being written.
+
+        The segment that is still open is not among them: what it holds follows from the rest.
+        """
         return {
             "messages": self.messages,
-            "segments": self.segments,
+            "segments": tuple(self._writer.segmenter.segments),
             "trajectories": self.trajectories,
             "fact_operations": self.operations(),
             "decisions": self._writer.decisions,
@@ -191,7 +248,27 @@ class ConversationMemory:
             clusters,
             [(stored.rows("statement", c.cluster_id), stored.rows("query", c.cluster_id)) for c in clusters],
         )
-        self._index = None
+        self._said = self._view = None
+
+    @contextmanager
+    def _changing(self, *, facts_only: bool = False) -> Iterator[None]:
+        """What was viewed before a change, or in the middle of it, is not the view after it."""
+        try:
+            yield
+        finally:
+            self._view = None
+            self._said = self._said if facts_only else None
+
+    def _book_of(self, fact_id: str) -> FactBook:
+        for book in (self._writer.book, self._active_book):
+            if book.knows(fact_id):
+                return book
+        raise NotFound(f"no memory {fact_id!r}")
+
+    def _write(self, book: FactBook, operation: FactOperation, vector: Vector | None) -> Fact:
+        self._view = None
+        book.write(operation, vector)
+        return book.get(operation.fact.fact_id)
 
     def _stored_vectors(self) -> list[StoredVector]:
         model = self._tools.embedder.model_id
@@ -202,26 +279,11 @@ class ConversationMemory:
             *self.active.stored_vectors(model),
         ]
 
-    def _interactions(self) -> InteractionIndex:
-        if self._index is None:
-            self._index = InteractionIndex(
-                self._writer.encoded,
-                self.segments,
-                self.trajectories,
-                ranking=self._config.retrieval.ranking,
-            )
-        return self._index
-
-    async def _query(self, question: Question) -> Query | None:
-        if is_blank(question.text):
-            return None
-        return Query(question, await self._writer.embed(question.text))
-
     async def _vectors_of(self, evidence: Sequence[Evidence]) -> list[Vector]:
         """A near-verbatim statement has its message's vector; a distilled one is embedded."""
         known = {e.message.message_id: e.vector for e in self._writer.encoded}
         verbatim = all(len(item.message_ids) == 1 for item in evidence)
-        if verbatim and not self._reader.distils:
+        if verbatim and not self._tools.capabilities.uses_llm("distil", self._config.retrieval.evidence):
             found = [known[item.message_ids[0]] for item in evidence]
             return [v for v in found if v is not None]
         return list(await self._tools.embedder.embed([item.statement for item in evidence]))

@@ -8,6 +8,7 @@ Both give the same values, so sufficiency, answers and ActiveFacts do not care w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,11 +25,18 @@ from memsif_ray.types import CallScope, Decision, Evidence, Message, Question
 DISTIL_LIMIT = 5
 """Statements an LLM may write for one question."""
 
+_DATE = re.compile(r"^\[[^\]]*\] ")
+
 
 def dated_line(message: Message) -> str:
     """A message as one line of notes: date, speaker, text with its relative dates resolved."""
     said = annotate(message.content, message.timestamp)
     return f"[{spoken(message.timestamp)}] {escape(message.speaker)}: {escape(said)}"
+
+
+def undated(line: str) -> str:
+    """A line of notes without its date."""
+    return _DATE.sub("", line)
 
 
 def extract(

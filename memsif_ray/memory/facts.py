@@ -1,13 +1,14 @@
 """The append-only fact log and its views.
 
 Operations are rows; what memory believes is their fold. Nothing is rewritten, so "what did memory hold
-at time t, and why?" is answered by folding fewer rows.
+at time t, and why?" is answered by folding fewer rows. Erasure alone touches rows: it empties them and leaves
+them in place, so that the log still folds and no id is ever given again.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -15,6 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsif_ray.types import Fact, FactOperation, Matrix, Op, Vector
+
+_TOLD = frozenset({"active", "superseded"})
+"""What a question about the past may be told; merged facts live on in another."""
 
 
 def fold(
@@ -34,7 +38,7 @@ def fold(
         _apply(facts, operation)
     if valid_at is None:
         return facts
-    return {i: f for i, f in facts.items() if f.status != "merged" and holds(f, valid_at)}
+    return {i: f for i, f in facts.items() if f.status in _TOLD and holds(f, valid_at)}
 
 
 def holds(fact: Fact, moment: datetime) -> bool:
@@ -48,7 +52,7 @@ def _apply(facts: dict[str, Fact], operation: FactOperation) -> None:
     facts[new.fact_id] = new
     for target in operation.targets:
         old = facts.get(target)
-        if old is None or target == new.fact_id:
+        if old is None or old.status == "erased" or target == new.fact_id:
             continue
         if operation.op is Op.MERGE:
             facts[target] = replace(old, status="merged", replaced_by=new.fact_id)
@@ -62,7 +66,7 @@ def _retire(facts: dict[str, Fact], old: Fact, new: Fact) -> None:
         facts[old.fact_id] = replace(
             old, status="superseded", replaced_by=new.fact_id, valid_to=_earliest(old.valid_to, _begins(new))
         )
-    else:
+    elif new.status != "erased":
         facts[new.fact_id] = replace(
             new, status="superseded", replaced_by=old.fact_id, valid_to=_earliest(new.valid_to, _begins(old))
         )
@@ -93,6 +97,7 @@ class FactBook:
         self._vectors: Matrix = np.zeros((0, 0), dtype=np.float32)
         self._alive = np.zeros(0, dtype=bool)
         self._dated = np.zeros(0, dtype=bool)
+        self._shared = False  # a copy uses the same matrix
 
     def __len__(self) -> int:
         """Number of active facts."""
@@ -112,7 +117,29 @@ class FactBook:
             if fact_id in self._rows:
                 status = self._facts[fact_id].status
                 self._alive[self._rows[fact_id]] = status == "active"
-                self._dated[self._rows[fact_id]] = status != "merged"
+                self._dated[self._rows[fact_id]] = status in _TOLD
+
+    def copy(self) -> FactBook:
+        """An independent book with the same content. Embeddings are shared until one of the two changes."""
+        other = FactBook()
+        other.operations, other._facts = list(self.operations), dict(self._facts)
+        other._rows, other._ids = dict(self._rows), list(self._ids)
+        other._by_subject.update((subject, list(ids)) for subject, ids in self._by_subject.items())
+        other._alive, other._dated = self._alive.copy(), self._dated.copy()
+        other._vectors = self._vectors
+        self._shared = other._shared = True
+        return other
+
+    def revert(self, earlier: FactBook) -> None:
+        """Become what a copy of this book is, e.g. one made before a write that failed."""
+        self.__dict__.update(earlier.__dict__)
+
+    def rewrite(self, operations: Iterable[FactOperation], vectors: Mapping[str, Vector]) -> None:
+        """Begin anew from another log; facts without a vector are not searched."""
+        fresh = FactBook()
+        for operation in operations:
+            fresh.write(operation, vectors.get(operation.fact.fact_id))
+        self.revert(fresh)
 
     def get(self, fact_id: str) -> Fact:
         """The latest version of a fact, whatever its status.
@@ -121,6 +148,10 @@ class FactBook:
             KeyError: When there is none of that id.
         """
         return self._facts[fact_id]
+
+    def knows(self, fact_id: str) -> bool:
+        """Is there a fact of that id that was not erased?"""
+        return fact_id in self._facts and self._facts[fact_id].status != "erased"
 
     def active(self) -> list[Fact]:
         """Every fact that currently holds, in order of first appearance."""
@@ -168,6 +199,8 @@ class FactBook:
         return len(self.operations)
 
     def _place(self, fact_id: str, vector: Vector) -> None:
+        if self._shared:
+            self._vectors, self._shared = self._vectors.copy(), False
         row = self._rows.setdefault(fact_id, len(self._ids))
         if row == len(self._ids):
             self._ids.append(fact_id)

@@ -33,8 +33,15 @@ class FrequentEntityFilter:
     @classmethod
     def for_speakers(cls, speakers: Iterable[str]) -> FrequentEntityFilter:
         """A filter for a conversation between `speakers`: full names and their parts never count."""
-        keys = [name_key(speaker) for speaker in speakers]
-        return cls(frozenset(keys).union(*(key.split() for key in keys)))
+        telling = cls()
+        for speaker in speakers:
+            telling.meet(speaker)
+        return telling
+
+    def meet(self, speaker: str) -> None:
+        """From now on the name and its parts never count."""
+        key = name_key(speaker)
+        self.names = self.names.union((key, *key.split()))
 
     def keep(self, entities: Set[str]) -> frozenset[str]:
         """Take in the entities of the next message and return those that distinguish it."""

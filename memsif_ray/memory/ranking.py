@@ -67,6 +67,7 @@ class InteractionIndex:
         segments: Topical Segments; may not cover the last messages.
         trajectories: Event Trajectories; may not cover the last segments.
         ranking: `structural` or `dense`.
+        terms: Terms by message id that an earlier index left; what is missing is added.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class InteractionIndex:
         trajectories: Sequence[Trajectory],
         *,
         ranking: Literal["structural", "dense"],
+        terms: dict[str, list[str]] | None = None,
     ) -> None:
         """Index once per ingest."""
         spoken = [(item.message, item.vector) for item in messages if item.vector is not None]
@@ -83,25 +85,26 @@ class InteractionIndex:
         self._vectors: Matrix = np.array([vector for _, vector in spoken], dtype=np.float32)
         self._structural = ranking == "structural" and bool(spoken)
         if self._structural:
-            terms = [lexical_terms(f"{m.speaker}: {m.content}") for m in self._messages]
-            near = _neighbours(self._messages, terms)
+            found = _terms(self._messages, {} if terms is None else terms)
+            near = _neighbours(self._messages, found)
             self._in_context = _in_context(self._vectors, near)
-            self._lexical = LexicalIndex(_windows(terms, near))
+            self._lexical = LexicalIndex(_windows(found, near))
             self._turns = _turns(self._messages)
             self._threads = _threads(self._messages, segments, trajectories)
 
-    def rank(self, query_text: str, query_vector: Vector) -> list[Ranked]:
-        """Every message that says something, best first, ties in order of position.
+    def rank(self, query_text: str, query_vector: Vector, *, limit: int | None = None) -> list[Ranked]:
+        """Messages that say something, best first, ties in order of position.
 
         Args:
             query_text: A blank one finds nothing.
             query_vector: Its embedding, shape (dim,), unit length.
+            limit: How many at most; None ranks them all.
         """
         if is_blank(query_text) or not self._messages:
             return []
         parts = self._parts(query_text, query_vector)
         total = np.sum(list(parts.values()), axis=0)
-        order = np.argsort(-total, kind="stable")
+        order = np.argsort(-total, kind="stable")[:limit]
         columns = [part[order].tolist() for part in (total, *parts.values())]
         return [
             Ranked(
@@ -142,6 +145,13 @@ def standardised(values: np.ndarray) -> Scores:
     values = values.astype(np.float64)
     spread = float(values.std())
     return (values - values.mean()) / spread if spread > _ROUNDING else np.zeros(len(values))
+
+
+def _terms(messages: Sequence[Message], known: dict[str, list[str]]) -> list[list[str]]:
+    for message in messages:
+        if message.message_id not in known:
+            known[message.message_id] = lexical_terms(f"{message.speaker}: {message.content}")
+    return [known[message.message_id] for message in messages]
 
 
 def _neighbours(messages: Sequence[Message], terms: Sequence[Sequence[str]]) -> list[list[int]]:

@@ -109,10 +109,35 @@ class Segmenter:
         return None if self._open is None else self._as_segment(self._open)
 
     def restore(
-        self, segments: Sequence[Segment], pools: Sequence[Pool], decisions: Sequence[Decision]
-    ) -> None:
-        """Take over stored closed segments."""
+        self,
+        segments: Sequence[Segment],
+        pools: Sequence[Pool],
+        decisions: Sequence[Decision],
+        *,
+        later: Sequence[Encoded],
+    ) -> int:
+        """Take over stored closed segments, and open again the one that was growing.
+
+        Args:
+            segments: In order.
+            pools: Of the segments.
+            decisions: About boundaries, those inside the open segment included.
+            later: Messages behind the closed segments. The first began the open one; those behind it that
+                were decided about were appended, or there would be another closed segment.
+
+        Returns:
+            How many of them are in the open segment; the others were never pushed.
+        """
         self.segments, self.pools, self.decisions = list(segments), list(pools), list(decisions)
+        decided = {decision.subject_id for decision in decisions}
+        for count, item in enumerate(later):
+            if self._open is None:
+                self._begin(item)
+            elif item.vector is None or self._open.pool.count == 0 or item.message.message_id in decided:
+                self._append(item)
+            else:
+                return count
+        return len(later)
 
     async def _continues(self, current: _Open, item: Encoded, following: Sequence[Message]) -> bool:
         assert item.vector is not None  # a blank message never gets here

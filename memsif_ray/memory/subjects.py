@@ -64,6 +64,12 @@ class SubjectRegistry:
         key = self._aliases.get(key, key)
         return self._speakers.get(key, key)
 
+    def meet(self, speaker: str) -> None:
+        """Register somebody who has begun to speak."""
+        self._speakers.setdefault(name_key(speaker), speaker)
+        if speaker == "user":
+            self._user = speaker
+
     def add_alias(self, alias: str, subject: str) -> None:
         """Learn that `alias` is another name of `subject`.
 

@@ -53,6 +53,7 @@ class TrajectoryBuilder:
         self._members: list[list[str]] = []
         self._directions: Matrix = np.zeros((0, 0), dtype=np.float32)
         self._holders: defaultdict[str, list[int]] = defaultdict(list)
+        self._values: list[Trajectory] = []
         self.decisions: list[Decision] = []
 
     async def assign(self, segment: Segment, pool: Pool) -> str:
@@ -77,10 +78,7 @@ class TrajectoryBuilder:
     @property
     def trajectories(self) -> tuple[Trajectory, ...]:
         """Every trajectory so far, in order of first appearance."""
-        return tuple(
-            Trajectory(_name(i), tuple(members), pool.direction, frozenset(pool.entities))
-            for i, (members, pool) in enumerate(zip(self._members, self._pools, strict=True))
-        )
+        return tuple(self._values)
 
     def restore(self, assigned: Sequence[tuple[str, str, Pool]], decisions: Sequence[Decision]) -> None:
         """Take over stored assignments: (segment id, trajectory id, pool of the segment), in order."""
@@ -113,15 +111,21 @@ class TrajectoryBuilder:
     def _new(self, pool: Pool) -> int:
         self._pools.append(pool.copy())
         self._members.append([])
-        if len(self._pools) > len(self._directions):
-            grown = np.zeros((max(64, 2 * len(self._directions)), len(pool.total)), dtype=np.float32)
-            if len(self._directions):
-                grown[: len(self._directions)] = self._directions
+        rows, width = self._directions.shape
+        if len(self._pools) > rows or len(pool.total) > width:  # blank segments have no width
+            grown = np.zeros((max(64, 2 * rows), max(width, len(pool.total))), dtype=np.float32)
+            grown[:rows, :width] = self._directions
             self._directions = grown
         return len(self._pools) - 1
 
     def _refresh(self, index: int, pool: Pool) -> None:
-        self._directions[index] = self._pools[index].direction
+        grown = self._pools[index]
+        value = Trajectory(
+            _name(index), tuple(self._members[index]), grown.direction, frozenset(grown.entities)
+        )
+        self._values[index : index + 1] = [value]
+        if grown.count:
+            self._directions[index] = value.embedding
         for entity in pool.entities:
             if index not in self._holders[entity]:
                 self._holders[entity].append(index)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 from memsif_ray.config import MemoryConfig
@@ -20,6 +23,12 @@ from memsif_ray.memory.subjects import SubjectRegistry
 from memsif_ray.memory.tools import Tools
 from memsif_ray.memory.trajectories import TrajectoryBuilder, TrajectoryCase, TrajectoryRuling
 from memsif_ray.types import Decision, Fact, Message, Segment, StoredVector, Vector
+
+_SO_FAR = "extract_open"
+"""Kind of a decision about the open segment, up to and with the message it names."""
+
+_QUOTING = frozenset({"extract", _SO_FAR, "supersede"})
+"""Kinds of decisions whose detail may quote a reply or a fact."""
 
 
 class MemoryWriter:
@@ -48,12 +57,14 @@ class MemoryWriter:
         self.unit_of: dict[str, str] = {}
         self.thread_of: dict[str, str] = {}
         self._segments_by_id: dict[str, Segment] = {}
+        self._place_of: dict[str, int] = {}  # segment id → encoded messages before it
         self._decisions: list[Decision] = []
         self._pushed = 0  # encoded messages that are in segments
         self._threaded = 0  # segments that are in trajectories
         self._extracted = 0  # segments whose facts are written
+        self._heard = 0  # encoded messages whose facts are written; may lie inside the open segment
         self._config, self._tools, self._subjects = config, tools, subjects
-        self.encoder = Encoder(tools.embedder, tools.entities, speakers)
+        self.encoder = Encoder(tools.embedder, tools.entities, speakers, meet=subjects.meet)
         phi = Phi(config.matching.alpha, config.matching.normalisation)
         self.segmenter = Segmenter(
             phi,
@@ -86,10 +97,14 @@ class MemoryWriter:
             trajectory_of=self.thread_of.get,
         )
 
-    async def add(self, messages: Sequence[Message]) -> int:
+    async def add(self, messages: Sequence[Message], *, following: Sequence[Message] = ()) -> int:
         """Take in messages in order; those whose id is known are skipped. Returns how many were new.
 
         The last segment stays open for messages to come; `flush` closes it.
+
+        Args:
+            messages: In order.
+            following: Known to come next; a boundary judge may look at them.
 
         Raises:
             ServiceError: When a model endpoint failed. What was left undone is done by the next call,
@@ -99,7 +114,7 @@ class MemoryWriter:
         for item in await self.encoder.encode(new):
             self.encoded.append(item)
             self.messages[item.message.message_id] = item.message
-        await self._push_pending()
+        await self._push_pending(following)
         await self._digest()
         return len(new)
 
@@ -107,7 +122,20 @@ class MemoryWriter:
         """Close the open segment and digest it; errors are those of `add`."""
         await self._push_pending()
         self.segmenter.finish()
+        self._adopt_closed()
         await self._digest()
+
+    async def settle(self) -> None:
+        """Write the facts of what the open segment holds so far, without closing it; errors as of `add`."""
+        await self._push_pending()
+        await self._digest()
+        still_open = self.segmenter.open_segment
+        unheard = [item.message for item in self.encoded[self._heard : self._pushed]]
+        if still_open is None or not unheard or not self._config.core.enabled:
+            return
+        extraction = await self._extract(still_open.segment_id, unheard)
+        await self._write(Decision(_SO_FAR, unheard[-1].message_id, *_outcome(extraction)), extraction)
+        self._heard = self._pushed
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -136,8 +164,24 @@ class MemoryWriter:
             if e.vector is not None
         ]
 
+    def forget_details(self) -> None:
+        """Leave out what decisions quote of replies: it may hold what is to be erased."""
+        for made in (
+            self.segmenter.decisions,
+            self.trajectories.decisions,
+            self._decisions,
+            self._core.decisions,
+        ):
+            made[:] = [
+                replace(d, detail="") if d.decided_by == "fallback" or d.kind in _QUOTING else d for d in made
+            ]
+
     def restore(self, tables: Mapping[str, Sequence[Any]], stored: VectorShelf) -> None:
-        """Take over stored messages, segments, trajectories and decisions; facts are the caller's."""
+        """Take over stored messages, segments, trajectories and decisions; facts are the caller's.
+
+        What was still to be done follows from the tables: a message is in a segment or was decided about, a
+        segment is in a trajectory, its facts are named by a decision, or else that is still to come.
+        """
         for message in sorted(tables["messages"], key=lambda m: m.position):
             vector, found = stored.get("message", message.message_id), stored.entities(message.message_id)
             self.encoded.append(self.encoder.resume(message, vector, found))
@@ -145,88 +189,132 @@ class MemoryWriter:
         items = {e.message.message_id: e for e in self.encoded}
         segments = sorted(tables["segments"], key=lambda s: s.start)
         pools = [_pool([items[m] for m in s.message_ids]) for s in segments]
-        made = [[d for d in tables["decisions"] if d.kind == kind] for kind in ("boundary", "trajectory")]
-        self._decisions = [d for d in tables["decisions"] if d.kind not in ("boundary", "trajectory")]
+        made = _by_maker(tables["decisions"])
+        closed = sum(len(s.message_ids) for s in segments)
+        later = self.encoded[closed:]
+        self._pushed = closed + self.segmenter.restore(segments, pools, made["boundary"], later=later)
+        self._adopt_closed()
         thread_of = {s: t.trajectory_id for t in tables["trajectories"] for s in t.segment_ids}
         assigned = [
             (s.segment_id, thread_of[s.segment_id], pool)
             for s, pool in zip(segments, pools, strict=True)
             if s.segment_id in thread_of
         ]
-        self.segmenter.restore(segments, pools, made[0])
-        self.trajectories.restore(assigned, made[1])
-        self._pushed, self._threaded, self._extracted = len(self.encoded), len(segments), len(segments)
-        for segment in segments:
-            self._adopt(segment, thread_of.get(segment.segment_id))
+        self.trajectories.restore(assigned, made["trajectory"])
+        self.thread_of.update(thread_of)
+        self._threaded = len(assigned) if self._config.trajectories.enabled else len(segments)
+        self._decisions, self._core.decisions = made["extract"], made["supersede"]
+        self._heard = self._heard_by(self._decisions)
+        stops = accumulate(len(s.message_ids) for s in segments)
+        self._extracted = sum(stop <= self._heard for stop in stops)
 
-    def _adopt(self, segment: Segment, trajectory_id: str | None) -> None:
-        self._segments_by_id[segment.segment_id] = segment
-        self.unit_of.update(dict.fromkeys(segment.message_ids, segment.segment_id))
-        if trajectory_id is not None:
-            self.thread_of[segment.segment_id] = trajectory_id
+    def _heard_by(self, decisions: Sequence[Decision]) -> int:
+        """How many messages extraction has come to."""
+        place = {item.message.message_id: count for count, item in enumerate(self.encoded, start=1)}
+        last = {s.segment_id: s.message_ids[-1] for s in self.segmenter.segments}
+        named = (d.subject_id if d.kind == _SO_FAR else last[d.subject_id] for d in decisions)
+        return max((place[message_id] for message_id in named), default=0)
 
-    async def _push_pending(self) -> None:
+    def _adopt_closed(self) -> None:
+        for segment in self.segmenter.segments[len(self._place_of) :]:
+            self._place_of[segment.segment_id] = len(self.unit_of)
+            self._segments_by_id[segment.segment_id] = segment
+            self.unit_of.update(dict.fromkeys(segment.message_ids, segment.segment_id))
+
+    async def _push_pending(self, following: Sequence[Message] = ()) -> None:
         lookahead = self._config.segments.lookahead
         while self._pushed < len(self.encoded):
-            later = self.encoded[self._pushed + 1 : self._pushed + 1 + lookahead]
-            await self.segmenter.push(self.encoded[self._pushed], [item.message for item in later])
+            later = [e.message for e in self.encoded[self._pushed + 1 : self._pushed + 1 + lookahead]]
+            await self.segmenter.push(self.encoded[self._pushed], [*later, *following][:lookahead])
             self._pushed += 1
+            self._adopt_closed()
 
     async def _digest(self) -> None:
         """Trajectories in order; then extraction of all segments at once; then consolidation in order."""
         segments = self.segmenter.segments
         for index in range(self._threaded, len(segments)):
-            self._adopt(segments[index], None)
             if self._config.trajectories.enabled:
                 thread = await self.trajectories.assign(segments[index], self.segmenter.pools[index])
-                self._adopt(segments[index], thread)
+                self.thread_of[segments[index].segment_id] = thread
             self._threaded += 1
         if not self._config.core.enabled:
             return
-        pending = segments[self._extracted :]
+        pending = [(s, self._unheard(s)) for s in segments[self._extracted :]]
         # All are awaited even when one fails: the ledger keeps what the others learned.
-        results = await asyncio.gather(*map(self._extract, pending), return_exceptions=True)
-        for segment, result in zip(pending, results, strict=True):
+        results = await asyncio.gather(
+            *(self._extract(s.segment_id, unheard) for s, unheard in pending), return_exceptions=True
+        )
+        for (segment, unheard), result in zip(pending, results, strict=True):
             if isinstance(result, BaseException):
                 raise result
-            await self._write(segment, result)
+            if unheard:
+                await self._write(Decision("extract", segment.segment_id, *_outcome(result)), result)
+            self._heard += len(unheard)
             self._extracted += 1
+
+    def _unheard(self, segment: Segment) -> list[Message]:
+        """The messages of a closed segment whose facts were not written while it was open."""
+        told = self._heard - self._place_of[segment.segment_id]
+        return self.messages_of(segment.segment_id)[max(0, told) :]
 
     async def _judge_thread(self, case: TrajectoryCase) -> TrajectoryRuling:
         slight = is_slight(self.messages_of(case.segment.segment_id))
         return await (self._by_rule if slight else self._as_configured)(case)
 
-    async def _extract(self, segment: Segment) -> Extraction:
-        messages = [m for m in self.messages_of(segment.segment_id) if m.content.strip()]
+    async def _extract(self, segment_id: str, said: Sequence[Message]) -> Extraction:
+        messages = [m for m in said if m.content.strip()]
         if not messages:
             return Extraction(())
         if not self._tools.capabilities.uses_llm("extract", self._config.core.extract):
-            return extract_by_rule(messages, segment.segment_id, subjects=self._subjects)
+            return extract_by_rule(messages, segment_id, subjects=self._subjects)
         return await extract_by_model(
             messages,
-            segment.segment_id,
+            segment_id,
             chat=self._tools.chat,
             types=self._config.core.types,
             subjects=self._subjects,
             scope=self._tools.scope,
         )
 
-    async def _write(self, segment: Segment, extraction: Extraction) -> None:
-        outcome = "failed" if extraction.failure else f"{len(extraction.candidates)} facts"
-        self._decisions.append(
-            Decision("extract", segment.segment_id, outcome, extraction.decided_by, detail=extraction.failure)
-        )
-        for refusal in extraction.refused:
-            self._core.refuse(refusal, extraction.decided_by)
-        if extraction.candidates:
-            vectors = await self._tools.embedder.embed([c.statement for c in extraction.candidates])
+    async def _write(self, decision: Decision, extraction: Extraction) -> None:
+        """Write what was extracted, all of it or, when a model fails on the way, nothing."""
+        statements = [c.statement for c in extraction.candidates]
+        vectors = list(await self._tools.embedder.embed(statements)) if statements else []
+        with self._all_or_nothing():
+            for refusal in extraction.refused:
+                self._core.refuse(refusal, extraction.decided_by)
             for candidate, vector in zip(extraction.candidates, vectors, strict=True):
                 await self._core.write(candidate, vector)
+            self._decisions.append(decision)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        before, decided = self.book.copy(), len(self._core.decisions)
+        try:
+            yield
+        except BaseException:  # a cancelled write must not leave half of its facts either
+            self.book.revert(before)
+            del self._core.decisions[decided:]
+            raise
 
     async def _consolidate(self, candidate: Candidate, offered: Sequence[tuple[Fact, float]]) -> Choice:
         if not self._tools.capabilities.uses_llm("consolidate", self._config.core.consolidate):
             return choose_by_rule(candidate, offered)
         return await choose_by_model(candidate, offered, chat=self._tools.chat, scope=self._tools.scope)
+
+
+def _outcome(extraction: Extraction) -> tuple[str, str, None, str]:
+    """Outcome, who decided, no score, and why nothing could be read."""
+    outcome = "failed" if extraction.failure else f"{len(extraction.candidates)} facts"
+    return outcome, extraction.decided_by, None, extraction.failure
+
+
+def _by_maker(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
+    """Stored decisions by kind, each in the order in which they were made."""
+    made: dict[str, list[Decision]] = {"boundary": [], "trajectory": [], "extract": [], "supersede": []}
+    for decision in decisions:
+        made["extract" if decision.kind == _SO_FAR else decision.kind].append(decision)
+    return made
 
 
 def _pool(items: Sequence[Encoded]) -> Pool:
