@@ -1,0 +1,66 @@
+"""What Prometheus sees. Labels are routes, statuses and kinds: never a tenant, a key or an id."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from memsif_ray.service.backend import Backend, ReportsLoad
+from memsif_ray.service.models import Usage
+
+_LATENCIES_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+
+class Metrics:
+    """The counters of one app; each has its own registry, so that two apps in a process do not mix."""
+
+    def __init__(self) -> None:
+        """Start from zero."""
+        self._registry = registry = CollectorRegistry()
+        route = ("method", "route")
+        self._requests = Counter(
+            "memsif_requests", "Requests answered", (*route, "status"), registry=registry
+        )
+        self._latency = Histogram(
+            "memsif_request_seconds",
+            "From the request's head to the end of its reply",
+            route,
+            buckets=_LATENCIES_S,
+            registry=registry,
+        )
+        self._failures = Counter("memsif_failures", "Errors by code", ("code",), registry=registry)
+        self._tokens = Counter(
+            "memsif_request_tokens", "Model tokens that replies report", ("kind",), registry=registry
+        )
+        self.in_flight = Gauge("memsif_requests_in_flight", "Requests being worked on", registry=registry)
+        self._queued = Gauge("memsif_queued_writes", "Stored and not digested yet", registry=registry)
+        self._live = Gauge("memsif_live_conversations", "Conversations in memory", registry=registry)
+        self._model_tokens = Gauge(
+            "memsif_model_tokens", "Tokens of all model work since the start", ("kind",), registry=registry
+        )
+        self._calls = Gauge("memsif_model_calls", "Model calls since the start", registry=registry)
+
+    def answered(self, *, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a reply. `route` is a template, or "" where no route matched."""
+        known = method if method in ("GET", "POST", "PATCH", "DELETE", "HEAD", "OPTIONS") else "other"
+        self._requests.labels(known, route, status).inc()
+        self._latency.labels(known, route).observe(seconds)
+
+    def failed(self, code: str) -> None:
+        """Count an error by its code."""
+        self._failures.labels(code).inc()
+
+    def used(self, usage: Usage) -> None:
+        """Count tokens that a reply reports."""
+        self._tokens.labels("prompt").inc(usage.prompt_tokens)
+        self._tokens.labels("completion").inc(usage.completion_tokens)
+
+    async def text(self, backend: Backend) -> bytes:
+        """All of it in Prometheus' text format."""
+        if isinstance(backend, ReportsLoad):
+            load = await backend.load()
+            self._queued.set(load.queued)
+            self._live.set(load.live_conversations)
+            self._model_tokens.labels("prompt").set(load.usage.prompt_tokens)
+            self._model_tokens.labels("completion").set(load.usage.completion_tokens)
+            self._calls.set(load.usage.model_calls)
+        return generate_latest(self._registry)
