@@ -18,7 +18,8 @@ class Measured:
 
     Attributes:
         value: None when it has no meaning.
-        reason: Then, why: `no_segments`, `one_segment`, `two_segments`, `zero_vector` or `not_finite`.
+        reason: Then, why: of vectors `no_segments`, `one_segment`, `two_segments`, `zero_vector` or
+            `not_finite`; of what models say `nothing_critical`, `nothing_judged`, `too_few` or `constant`.
     """
 
     value: float | None

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from memsif_ray.schemas.diagnostics import (
     ADJACENT_PAIRS,
+    COMPACTED_ANSWERS,
+    COMPACTION_LOSSES,
+    EVIDENCE_SCORES,
     EVIDENCE_SPREADS,
     HISTORY_STATISTICS,
     NEIGHBOUR_PAIRS,
+    PAIR_JUDGEMENTS,
     PAIR_SAMPLES,
+    RECOVERIES,
     TSM_MEASURES,
 )
 from memsif_ray.schemas.inputs import CONVERSATIONS, GOLD, MESSAGES, QUESTIONS
@@ -53,6 +58,11 @@ TABLES = {
     "adjacent_pairs": ADJACENT_PAIRS,
     "neighbour_pairs": NEIGHBOUR_PAIRS,
     "pair_samples": PAIR_SAMPLES,
+    "pair_judgements": PAIR_JUDGEMENTS,
+    "evidence_scores": EVIDENCE_SCORES,
+    "recoveries": RECOVERIES,
+    "compacted_answers": COMPACTED_ANSWERS,
+    "compaction_losses": COMPACTION_LOSSES,
 }
 VOLATILE = frozenset({"latency_s", "seconds", "attempts"})
 """Columns that say how it went, not what came out: two equal runs may differ in them, and in no other."""
@@ -62,8 +72,11 @@ __all__ = [
     "ANSWERS",
     "CALLS",
     "CLUSTERS",
+    "COMPACTED_ANSWERS",
+    "COMPACTION_LOSSES",
     "CONVERSATIONS",
     "DECISIONS",
+    "EVIDENCE_SCORES",
     "EVIDENCE_SPREADS",
     "FACT_OPERATIONS",
     "GOLD",
@@ -74,8 +87,10 @@ __all__ = [
     "NEIGHBOUR_PAIRS",
     "NOTES",
     "PACKINGS",
+    "PAIR_JUDGEMENTS",
     "PAIR_SAMPLES",
     "QUESTIONS",
+    "RECOVERIES",
     "RETRIEVALS",
     "SCHEMA_VERSION",
     "SEGMENTS",

@@ -59,3 +59,51 @@ PAIR_SAMPLES = table(
     value=NUMBER,
 )
 """Pairs of segments for a model to judge, which never sees `bucket` and `value`."""
+PAIR_JUDGEMENTS = table(
+    "label",
+    pair_id=TEXT,
+    kind=TEXT,
+    bucket=TEXT,
+    conversation_id=TEXT,
+    label=TEXT,
+    reason=TEXT,
+    votes=IDS,
+)
+"""One row per judged pair; without a majority there is no label, but a reason."""
+_QUESTION: dict[str, pa.DataType] = {"conversation_id": TEXT, "question_id": TEXT, "category": TEXT}
+EVIDENCE_SCORES = table(
+    "salience utility",
+    **_QUESTION,
+    message_id=TEXT,
+    salience=WHOLE,  # of the utterance, hence the same in every row about it
+    salience_reason=TEXT,
+    utility=WHOLE,
+    utility_reason=TEXT,
+)
+"""One row per question and utterance of its evidence; a missing score has a reason."""
+RECOVERIES = table(
+    "capacity label",
+    **_QUESTION,
+    capacity=WHOLE,  # utterances that memory keeps; null: the raw evidence
+    message_id=TEXT,
+    label=TEXT,
+    reason=TEXT,
+    votes=IDS,
+)
+"""One row per memory and gold fact: whether the fact can be told from the memory."""
+COMPACTED_ANSWERS = table(
+    "capacity answer label",
+    **_QUESTION,
+    capacity=WHOLE,  # as in RECOVERIES
+    kept=IDS,
+    dropped=WHOLE,
+    answer=TEXT,
+    label=TEXT,
+    reason=TEXT,
+    votes=IDS,
+)
+"""One row per memory and question: the answer from that memory alone, and its grade."""
+COMPACTION_LOSSES = table(
+    "cdl qad", **_QUESTION, capacity=WHOLE, mode=TEXT, cdl=NUMBER, qad=NUMBER, reason=TEXT
+)
+"""One row per mode, memory and question: what compaction lost of its facts and of its answer."""
