@@ -16,6 +16,7 @@ from memsif_ray.cli.doctor import doctor
 from memsif_ray.cli.failures import EPILOG, CommandGroup
 from memsif_ray.cli.judge import app as judge_app
 from memsif_ray.cli.methods import methods
+from memsif_ray.cli.oas import app as oas_app
 from memsif_ray.cli.output import print_result
 from memsif_ray.cli.report import report
 from memsif_ray.cli.run import run
@@ -39,6 +40,7 @@ app.add_typer(bench_app, name="bench")
 app.add_typer(judge_app, name="judge")
 app.add_typer(sheet_app, name="sheet")
 app.add_typer(diagnose_app, name="diagnose")
+app.add_typer(oas_app, name="oas")
 
 
 @app.callback()
