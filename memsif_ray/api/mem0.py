@@ -22,6 +22,7 @@ in mem0 before 2. What differs:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -30,11 +31,9 @@ from memsif_ray.api.client import Client
 from memsif_ray.api.verbs import RemembersConversations
 from memsif_ray.errors import MemsifError, NotFound
 from memsif_ray.service import models
-from memsif_ray.types import Op
 
 _SCOPES = ("user_id", "agent_id", "run_id")
 _WHOLE_PAGES = 1_000
-_EVENTS = {Op.ADD: "ADD", Op.PROMOTE: "ADD", Op.RETRACT: "DELETE", Op.SUPERSEDE: "DELETE"}
 
 Result = dict[str, Any]
 
@@ -136,17 +135,16 @@ class Memory:
     ) -> Result:
         """Erase everything in a scope for good, messages included; an empty scope is no error."""
         scope = _Scope.of(user_id=user_id, agent_id=agent_id, run_id=run_id)
-        try:
+        with suppress(NotFound):
             self._memory.erase_conversation(scope.conversation_id)
-        except NotFound:
-            pass
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[Result]:
         """All changes of a memory, oldest first."""
         rows: list[Result] = []
         for number, entry in enumerate(self._memory.history(memory_id)):
-            event = _EVENTS.get(Op(entry.op), "UPDATE")
+            in_use = entry.status == "active"
+            event = ("UPDATE" if rows else "ADD") if in_use else "DELETE"
             rows.append(
                 {
                     "id": f"{memory_id}:{number}",
@@ -156,7 +154,7 @@ class Memory:
                     "event": event,
                     "created_at": rows[0]["created_at"] if rows else _time(entry.at),
                     "updated_at": _time(entry.at),
-                    "is_deleted": event == "DELETE",
+                    "is_deleted": not in_use,
                 }
             )
         return rows

@@ -118,5 +118,6 @@ def _plain(value: Any) -> str | int:
 
 def _invalid(exc: pydantic.ValidationError, argument: str) -> ValidationError:
     first = exc.errors(include_url=False, include_input=False)[0]
-    param = argument or ".".join(str(part) for part in first["loc"])
-    return ValidationError(f"{param}: {first['msg']}", code="invalid_request", param=param)
+    param = argument or ".".join(str(part) for part in first["loc"]) or None
+    text = f"{param}: {first['msg']}" if param else first["msg"]
+    return ValidationError(text, code="invalid_request", param=param)
