@@ -20,7 +20,7 @@ _DATA, _MODELS, _HOW = "Data", "Methods and models", "Execution"
 
 
 def _option(name: str, panel: str, text: str, **more: Any) -> Any:
-    return typer.Option(name, rich_help_panel=panel, help=text, show_default=False, **more)
+    return typer.Option(*name.split(), rich_help_panel=panel, help=text, show_default=False, **more)
 
 
 def run(
@@ -38,7 +38,8 @@ def run(
         str | None, _option("--questions", _DATA, "Ids to keep, with commas, or a file with one id a line.")
     ] = None,
     limit: Annotated[
-        int | None, _option("--limit", _DATA, "At most this many questions per conversation.")
+        int | None,
+        _option("--limit --limit-questions", _DATA, "At most this many questions per conversation."),
     ] = None,
     adversarial: Annotated[
         bool | None,
