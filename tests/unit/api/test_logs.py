@@ -1,0 +1,75 @@
+"""Log lines can be joined by request, and hold nothing that a user said."""
+
+import io
+import json
+import logging
+
+import pytest
+
+from memsif_ray.api.logs import log_as_json
+from tests.unit.api.conftest import SECRETS, client_of
+
+CANARY = "xylophone-heron"
+
+
+@pytest.fixture
+def lines():
+    """The process's log lines as a server writes them."""
+    stream, root = io.StringIO(), logging.getLogger()
+    before, level = root.handlers[:], root.level
+    log_as_json(stream)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    root.handlers[:] = before
+    root.setLevel(level)
+
+
+async def test_a_request_is_one_line(app_with, lines):
+    async with client_of(app_with(), SECRETS["T1"]) as amy:
+        await amy.get("/v1/memories/mem_7", headers={"X-Request-ID": "mine-1"})
+    (line,) = lines()
+    assert line.pop("ms") >= 0 and line.pop("time")
+    assert line == {
+        "level": "info",
+        "logger": "memsif_ray.api.observing",
+        "event": "request",
+        "request_id": "mine-1",
+        "method": "GET",
+        "route": "/v1/memories/{memory_id}",
+        "status": 404,
+        "error_code": "not_found",
+        "key_id": "key1",
+    }
+
+
+async def test_no_word_of_a_user_and_no_secret_is_logged(app_with, backend, lines):
+    async with client_of(app_with(), SECRETS["T1"]) as amy:
+        said = {"conversation_id": f"c-{CANARY}", "messages": f"my word is {CANARY}"}
+        await amy.post("/v1/memories", json=said)
+        await amy.post("/v1/search", json={"conversation_id": "c1", "query": CANARY})
+        await amy.get("/v1/memories", params={"conversation_id": CANARY})
+        await amy.get(f"/v1/{CANARY}")
+        await amy.post("/v1/search", json={"conversation_id": "c1", "query": CANARY, "top_k": CANARY})
+        await amy.post("/v1/search", content=f'{{"query": {CANARY}}}')
+        backend.fault = ValueError(f"cannot read {CANARY}")
+        await amy.post("/v1/search", json={"conversation_id": "c1", "query": CANARY})
+    written = json.dumps(lines())
+    assert CANARY not in written and SECRETS["T1"] not in written and "T1" not in written
+    assert [line["status"] for line in lines() if line["event"] == "request"][-1] == 500
+
+
+async def test_a_bug_is_found_by_its_place(app_with, backend, lines):
+    backend.fault = ZeroDivisionError("words")
+    async with client_of(app_with(), SECRETS["T1"]) as amy:
+        reply = await amy.post("/v1/search", json={"conversation_id": "c1", "query": "x"})
+    fault = next(line for line in lines() if line["event"] == "fault")
+    assert fault["error"] == "ZeroDivisionError" and fault["request_id"] == reply.headers["x-request-id"]
+    assert fault["places"][-1].startswith("small_backend.py:") and fault["places"][-1].endswith(" _enter")
+
+
+def test_a_traceback_gives_places_only(lines):
+    try:
+        raise ValueError(CANARY)
+    except ValueError:
+        logging.getLogger("x").exception("failed")
+    (line,) = lines()
+    assert line["error"] == "ValueError" and CANARY not in json.dumps(line)
