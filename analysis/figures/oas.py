@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.figures.style import MARKERS, PALETTE, look, new_figure, new_panels
+from analysis.figures.style import PALETTE, look, new_figure, new_panels
 from analysis.oas import Accuracy
 from memsif_ray.packing.actions import ACTIONS
 from memsif_ray.packing.evaluation import STRATA, PolicyRow, ReliabilityRow, StratumRow
@@ -32,7 +32,7 @@ def accuracy_by_budget(rows: Sequence[Accuracy]) -> Figure:
     _budget_axis(axes, budgets)
     axes.set_ylabel("mean utility (%)", fontsize=9)
     axes.set_ylim(bottom=0)
-    axes.legend(fontsize=8, loc="upper left")
+    figure.legend(fontsize=8, loc="outside right upper")
     return figure
 
 
@@ -134,9 +134,7 @@ def mechanism(budgets: Sequence[int], gains: Sequence[Gain]) -> Figure:
     at = crossover(budgets, gains)
     if at is not None:
         axes.axvline(at, color=PALETTE[6], linewidth=0.9, linestyle="--")
-        axes.annotate(
-            f"{at:.0f} tokens", (at, axes.get_ylim()[1]), (4, -10), textcoords="offset points", fontsize=8
-        )
+        axes.annotate(f"{at:.0f} tokens", (at, 0), (4, 6), textcoords="offset points", fontsize=8)
     axes.set_xscale("log", base=2)
     ticks = [2**power for power in range(3, 12) if budgets[0] <= 2**power <= budgets[-1]]
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
@@ -164,22 +162,16 @@ def _line(
             axes.plot(
                 [x, x], [100 * (one.low or 0), 100 * (one.high or 0)], color=PALETTE[place], linewidth=1.0
             )
-    xs, ys = [x for x, _ in known], [100 * (one.mean or 0) for _, one in known]
-    style = "-" if joined else ""
-    axes.plot(
-        xs, ys, linestyle=style, linewidth=1.4, label=label, color=PALETTE[place], marker=MARKERS[place]
-    )
-    hollow = [(x, 100 * (one.mean or 0)) for x, one in known if one.flag]
-    if hollow:
-        axes.plot(
-            *zip(*hollow, strict=True),
-            linestyle="",
-            color=PALETTE[place],
-            marker=MARKERS[place],
-            markerfacecolor="white",
-        )
+    points = [(x, 100 * (one.mean or 0)) for x, one in known]
+    hollow = [bool(one.flag) for _, one in known]
+    axes.plot(*zip(*points, strict=True), color=PALETTE[place], linewidth=1.4 if joined else 0)
+    for fill, wanted in ((PALETTE[place], False), ("none", True)):
+        some = [point for point, flagged in zip(points, hollow, strict=True) if flagged is wanted]
+        axes.plot(*zip(*some, strict=True), linestyle="", markerfacecolor=fill, **look(place))
+    axes.plot([], [], label=label, linestyle="-" if joined else "", **look(place))
 
 
 def _budget_axis(axes: Axes, budgets: Sequence[int | None]) -> None:
     axes.set_xticks(range(len(budgets)), [str(budget) for budget in budgets])
+    axes.set_xlim(-0.5, len(budgets) - 0.5)
     axes.set_xlabel("token budget", fontsize=9)
