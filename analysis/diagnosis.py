@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from analysis.diagnosis_cells import NONE, number, percent, share
 from analysis.page import Grid
 from memsif_ray.datasets import LoadReport
 from memsif_ray.diagnostics import published
@@ -12,7 +13,6 @@ from memsif_ray.diagnostics.dispersion import Change, SpreadSummary
 from memsif_ray.diagnostics.pairs import Division
 from memsif_ray.diagnostics.tsm import Measure, TsmAverage
 
-_NONE = "–"
 _READINGS = (
     "Strict: an evidence entry counts only when it is exactly one valid message id; this gives the paper's "
     "numbers. Repaired: entries that hold several ids or spell one differently are read, too, as they are "
@@ -52,9 +52,9 @@ def nce_grids(summary: SpreadSummary, changes: Sequence[Change], reading: str, p
         "TED in [0, 0.1)": ("near", f"{near:,}"),
         "TED in [0.1, 0.3)": ("between", f"{between:,}"),
         "TED in [0.3, 1]: NCE": ("far", f"{far:,}"),
-        **{f"NCE {c.value}": (c.value, _share(n, far)) for c, n in summary.nce.items()},
-        "mean TED of NCE": ("mean_ted", _number(summary.mean_ted, ".3f")),
-        "mean span of NCE": ("mean_span", _number(summary.mean_span, ".1f")),
+        **{f"NCE {c.value}": (c.value, share(n, far)) for c, n in summary.nce.items()},
+        "mean TED of NCE": ("mean_ted", number(summary.mean_ted, ".3f")),
+        "mean span of NCE": ("mean_span", number(summary.mean_span, ".1f")),
     }
     beside = _beside(rows, published.NCE.get(paper))
     found = [Grid("nce", f"Non-contiguous evidence, {reading} ids", *beside, caption=_READINGS)]
@@ -83,9 +83,9 @@ def corpus_grid(summary: CorpusSummary, tokenizer: str, source: LoadReport, pape
     rows = {
         "conversations": ("conversations", f"{summary.conversations:,}"),
         "sessions per history": ("sessions", _extent(summary.sessions, ",.1f")),
-        "tokens per history": ("tokens", _number(summary.tokens.mean, ",.0f")),
+        "tokens per history": ("tokens", number(summary.tokens.mean, ",.0f")),
         "date span (days)": ("days", _extent(summary.days, ",.1f")),
-        **{c.value: (c.value, _share(n, questions)) for c, n in summary.categories.items()},
+        **{c.value: (c.value, share(n, questions)) for c, n in summary.categories.items()},
         "questions": ("questions", f"{questions:,}"),
     }
     beside = _beside(rows, published.CORPUS.get(paper))
@@ -114,7 +114,7 @@ def tsm_grids(
             "Adjacent Semantic Volatility",
             ("messages per segment", "ASV", "range", "of"),
             [
-                (str(one.segment_length), _percent(one.value), _range(one), _measured(one))
+                (str(one.segment_length), percent(one.value), _range(one), _measured(one))
                 for one in averages
                 if one.measure is Measure.ASV
             ],
@@ -138,8 +138,8 @@ def _sntd_grid(averages: Sequence[TsmAverage], embedder: str, paper: str) -> Gri
     for k in [one.k for one in averages if one.measure is Measure.SNTD and one.k]:
         one, random = by_kind[Measure.SNTD, k], by_kind[Measure.RANDOM, None]
         drawn = _drawn(by_kind[Measure.DRAWN, k])
-        row = [str(k), _percent(one.value), _range(one), _percent(random.value), drawn, _measured(one)]
-        rows.append([*row, _percent(told.get(k)), _percent(told_random.get(k))] if paper else row)
+        row = [str(k), percent(one.value), _range(one), percent(random.value), drawn, _measured(one)]
+        rows.append([*row, percent(told.get(k)), percent(told_random.get(k))] if paper else row)
     header = ["k", "SNTD@k", "range", "random", "drawn", "of"]
     caption = (
         f"Embeddings of {embedder}, segments of two messages; over conversations as above. Random: what is "
@@ -156,12 +156,12 @@ def _beside(
 ) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     if paper is None:
         return ("what", "here"), [(name, value) for name, (_, value) in rows.items()]
-    shown = [(name, value, paper.get(key, _NONE)) for name, (key, value) in rows.items()]
+    shown = [(name, value, paper.get(key, NONE)) for name, (key, value) in rows.items()]
     return ("what", "here", published.SOURCE), shown
 
 
 def _changed(change: Change) -> tuple[str, str, str, str]:
-    strict, repaired = (", ".join(one.message_ids) or _NONE for one in (change.strict, change.repaired))
+    strict, repaired = (", ".join(one.message_ids) or NONE for one in (change.strict, change.repaired))
     return change.question_id, strict, repaired, _EFFECTS[change.effect]
 
 
@@ -183,7 +183,7 @@ def _divided(division: Division) -> Iterable[tuple[str, str, str, str]]:
     bounds = (*(division.cuts or (None, None)), None)
     for (bucket, size), bound in zip(division.sizes.items(), bounds, strict=True):
         name = f"{division.kind}: {bucket}"
-        yield name, f"{size:,}", str(division.sampled[bucket]), _number(bound, ".4f")
+        yield name, f"{size:,}", str(division.sampled[bucket]), number(bound, ".4f")
 
 
 def _measured(one: TsmAverage) -> str:
@@ -193,27 +193,15 @@ def _measured(one: TsmAverage) -> str:
 
 def _range(one: TsmAverage) -> str:
     if one.low is None or one.high is None:
-        return _NONE
+        return NONE
     return f"{100 * one.low:.1f}–{100 * one.high:.1f}%"
 
 
 def _drawn(one: TsmAverage) -> str:
-    return _NONE if one.value is None else f"{100 * one.value:.2f} ± {100 * (one.error or 0.0):.2f}%"
+    return NONE if one.value is None else f"{100 * one.value:.2f} ± {100 * (one.error or 0.0):.2f}%"
 
 
 def _extent(extent: Extent, form: str) -> str:
     if extent.mean is None:
-        return _NONE
+        return NONE
     return f"{extent.mean:{form}} ({extent.low:,}–{extent.high:,})"
-
-
-def _share(number: int, whole: int) -> str:
-    return f"{number:,} ({100 * number / max(whole, 1):.1f}%)"
-
-
-def _percent(value: float | None) -> str:
-    return _NONE if value is None else f"{100 * value:.2f}%"
-
-
-def _number(value: float | None, form: str) -> str:
-    return _NONE if value is None else f"{value:{form}}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,14 +13,21 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.diagnosis import comparable, corpus_grid, nce_grids, tsm_grids
-from analysis.figures.diagnostics import asv_figure, sntd_figure, ted_histogram
+from analysis.diagnosis_dum import loss_grids, lshu_grids
+from analysis.diagnosis_validation import validation_grids
+from analysis.figures.diagnostics import asv_figure, loss_figure, sntd_figure, ted_histogram
 from analysis.page import Grid, Picture, Section, write_page
 from memsif_ray.datasets import LoadReport
 from memsif_ray.diagnostics import published
+from memsif_ray.diagnostics.compaction import CompactedAnswer, Recovery
 from memsif_ray.diagnostics.corpus import CorpusSummary
 from memsif_ray.diagnostics.dispersion import Change, EvidenceSpread, SpreadSummary
+from memsif_ray.diagnostics.loss import LossPoint
+from memsif_ray.diagnostics.lshu import EvidenceScore
 from memsif_ray.diagnostics.pairs import Division
 from memsif_ray.diagnostics.tsm import TsmAverage, TsmMeasure
+from memsif_ray.diagnostics.validation import PairJudgement
+from memsif_ray.types import Category
 
 
 class Report(NamedTuple):
@@ -120,6 +127,65 @@ def tsm_report(
     ]
     facts = {**_facts(source), "embedder": embedder}
     return Report(grids, write_page(folder, "Temporal-structural misalignment", sections, facts=facts))
+
+
+def validation_report(
+    folder: Path,
+    source: LoadReport,
+    judgements: Sequence[PairJudgement],
+    *,
+    judge: str,
+    embedder: str,
+    selected: bool,
+) -> Report:
+    """What a judge says of the sampled pairs.
+
+    Args:
+        folder: Where the page goes.
+        source: The file.
+        judgements: Of all pairs.
+        judge: Name of the model.
+        embedder: Name of the model that divided the pairs.
+        selected: Whether some conversations were left out.
+    """
+    grids = validation_grids(judgements, judge, comparable(source, selected=selected))
+    facts = {**_facts(source), "judge": judge, "embedder": embedder}
+    page = write_page(folder, "Shifts and threads as judged", [Section("Pairs", parts=grids)], facts=facts)
+    return Report(grids, page)
+
+
+def dum_report(
+    folder: Path,
+    source: LoadReport,
+    questions: Mapping[str, Category],
+    scores: Sequence[EvidenceScore],
+    losses: tuple[Sequence[Recovery], Sequence[CompactedAnswer], Sequence[LossPoint]],
+    *,
+    facts: Mapping[str, str],
+    selected: bool,
+) -> Report:
+    """Delayed utility, with Figure 8.
+
+    Args:
+        folder: Where the page goes.
+        source: The file.
+        questions: Category of every question that was looked at.
+        scores: One per pair of question and evidence.
+        losses: Of facts, of answers, and of both by question.
+        facts: Names of the `judge` and of the `model`, and which `ids` count.
+        selected: Whether some questions were left out.
+    """
+    paper = comparable(source, selected=selected)
+    found = lshu_grids(scores, questions, facts["judge"], paper)
+    lost = loss_grids(*losses, paper)
+    title = "Loss of details and drop of answers"
+    picture = Picture("cdl-qad-points", title, loss_figure(losses[2], title), "Figures count questions.")
+    sections = [
+        Section("Salience and utility", parts=found),
+        Section("Compaction", parts=[*lost, picture]),
+    ]
+    page = write_page(folder, "Delayed utility", sections, facts={**_facts(source), **facts})
+    return Report([*found, *lost], page)
 
 
 def _facts(source: LoadReport) -> dict[str, str]:

@@ -1,18 +1,22 @@
-"""Figures of the diagnostics: dispersion of evidence, volatility, and distance of semantic neighbours."""
+"""Figures of the diagnostics: dispersion, volatility, distance of neighbours, and losses by compaction."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from analysis.figures.style import MARKERS, PALETTE, as_svg, new_figure
+from analysis.figures.style import MARKERS, PALETTE, as_svg, new_figure, new_panels
 from memsif_ray.diagnostics.dispersion import NCE_TED
+from memsif_ray.diagnostics.loss import LossPoint, Mode, question_correlation
 from memsif_ray.diagnostics.tsm import Measure, TsmAverage, TsmMeasure
 
 _BINS = 20
+_POINT_AREA = 24.0
+"""Of a circle that stands for one question; more of them in one place make it larger in proportion."""
 
 
 def ted_histogram(teds: Sequence[float], title: str) -> str:
@@ -89,6 +93,38 @@ def sntd_figure(averages: Sequence[TsmAverage], paper: Mapping[int, float], titl
     axes.set_xlabel("neighbours per segment k")
     axes.set_ylabel("distance in time (%)")
     _legend(axes, loc="lower right")
+    return as_svg(figure, title)
+
+
+def loss_figure(points: Sequence[LossPoint], title: str) -> str:
+    """Loss of details against drop of answers, one point per question and memory (Figure 8).
+
+    Most questions have few facts, so that many points fall on one place: circles grow with their number.
+
+    Args:
+        points: Of both modes; those with a missing number are left out.
+        title: What a screen reader says.
+    """
+    figure, panels = new_panels(len(Mode), width=7.2)
+    for axes, mode in zip(panels, Mode, strict=True):
+        places = Counter((p.cdl, p.qad) for p in points if p.mode is mode and None not in (p.cdl, p.qad))
+        known = [(x, y, n) for (x, y), n in places.items() if x is not None and y is not None]
+        axes.scatter(
+            [x for x, _, _ in known],
+            [y for _, y, _ in known],
+            s=[_POINT_AREA * n for _, _, n in known],
+            color=PALETTE[0],
+            alpha=0.6,
+        )
+        for x, y, n in known:
+            axes.annotate(str(n), (x, y), fontsize=7, ha="center", va="center")
+        found = question_correlation(points, mode)
+        r = found.r.reason.replace("_", " ") if found.r.value is None else f"{found.r.value:.2f}"
+        axes.set_title(f"{mode.value}: r = {r}, n = {found.points}", fontsize=10, loc="left")
+        axes.set_xlim(-0.15, 1.15)
+        axes.set_ylim(-1.2, 1.2)
+        axes.set_xlabel("CDL of a question")
+    panels[0].set_ylabel("QAD of a question")
     return as_svg(figure, title)
 
 
