@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Annotated, Any, Literal, TypeVar
@@ -19,7 +19,8 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from memsif_ray import __version__
-from memsif_ray.api.verbs import RemembersConversations
+from memsif_ray.api.client.arguments import scope
+from memsif_ray.api.verbs import Corrects, Remembers
 from memsif_ray.errors import MemsifError
 from memsif_ray.service.models import (
     ConversationId,
@@ -68,10 +69,10 @@ class Explanation(Model):
     history: tuple[HistoryEntry, ...]
 
 
-class Tools:
-    """The tools. Their names, arguments and documentation are what a model sees."""
+class Reading:
+    """Tools for every memory. Their names, arguments and documentation are what a model sees."""
 
-    def __init__(self, memory: RemembersConversations) -> None:
+    def __init__(self, memory: Remembers) -> None:
         """Over `memory`."""
         self._memory = memory
 
@@ -115,7 +116,19 @@ class Tools:
 
     def get_memory(self, memory_id: MemoryId, conversation_id: Conversation) -> Memory:
         """Read one memory: its text, when it held, and which messages it rests on."""
-        return self._own(memory_id, conversation_id)
+        memory = self._memory.get(memory_id)
+        if memory.conversation_id != conversation_id:
+            raise ToolError(f"there is no memory {memory_id} in this conversation")
+        return memory
+
+
+class Correcting:
+    """Tools for a memory that can be corrected."""
+
+    def __init__(self, memory: Corrects) -> None:
+        """Over `memory`."""
+        self._memory = memory
+        self._read = Reading(memory).get_memory
 
     def update_memory(
         self,
@@ -124,7 +137,7 @@ class Tools:
         conversation_id: Conversation,
     ) -> Memory:
         """Correct the text of a memory that was wrong. The earlier text stays in its history."""
-        before = self._own(memory_id, conversation_id)
+        before = self._read(memory_id, conversation_id)
         return self._memory.update(memory_id, text, if_version=before.version)
 
     def delete_memory(self, memory_id: MemoryId, conversation_id: Conversation) -> Memory:
@@ -132,44 +145,48 @@ class Tools:
 
         A person can restore it.
         """
-        self._own(memory_id, conversation_id)
+        self._read(memory_id, conversation_id)
         return self._memory.delete(memory_id)
 
     def explain_memory(self, memory_id: MemoryId, conversation_id: Conversation) -> Explanation:
         """Say why a memory is there: the messages it was made from, word for word, and all its changes."""
-        self._own(memory_id, conversation_id)
+        self._read(memory_id, conversation_id)
         history = tuple(self._memory.history(memory_id))
         return Explanation(provenance=self._memory.provenance(memory_id), history=history)
 
-    def _own(self, memory_id: str, conversation_id: str) -> Memory:
-        memory = self._memory.get(memory_id)
-        if memory.conversation_id != conversation_id:
-            raise ToolError(f"there is no memory {memory_id} in this conversation")
-        return memory
 
-
-def make_mcp_server(memory: RemembersConversations, *, conversation_id: str | None = None) -> MCPServer:
+def make_mcp_server(memory: Remembers, *, conversation_id: str | None = None) -> MCPServer:
     """An MCP server; `run("stdio")` or `run("streamable-http")` serves it.
 
     Args:
-        memory: Whose verbs the tools call, from worker threads.
+        memory: Whose verbs the tools call, from worker threads. The tools that correct are there when it
+            can be corrected.
         conversation_id: The only conversation of all calls; None lets each call name its own.
+
+    Raises:
+        ValidationError: When `conversation_id` is no name of one conversation.
     """
+    fixed = None if conversation_id is None else scope(conversation_id)
     server: MCPServer = MCPServer(
         "memsif", title="MemSIF memory", instructions=_ABOUT, version=__version__, log_level="WARNING"
     )
-    tools = Tools(memory)
-    for tool, hints in (
-        (tools.add_memory, _ADDS),
-        (tools.search_memories, _READS),
-        (tools.get_memory, _READS),
-        (tools.list_memories, _READS),
-        (tools.update_memory, _CHANGES),
-        (tools.delete_memory, _CHANGES),
-        (tools.explain_memory, _READS),
-    ):
-        server.add_tool(_scoped(tool, conversation_id), description=inspect.getdoc(tool), annotations=hints)
+    for tool, hints in _tools(memory):
+        scoped = _scoped(tool, fixed)
+        server.add_tool(scoped, description=inspect.getdoc(tool), annotations=hints)
     return server
+
+
+def _tools(memory: Remembers) -> Iterator[tuple[Callable[..., Any], ToolAnnotations]]:
+    reading = Reading(memory)
+    yield reading.add_memory, _ADDS
+    yield reading.search_memories, _READS
+    yield reading.list_memories, _READS
+    yield reading.get_memory, _READS
+    if isinstance(memory, Corrects):
+        correcting = Correcting(memory)
+        yield correcting.update_memory, _CHANGES
+        yield correcting.delete_memory, _CHANGES
+        yield correcting.explain_memory, _READS
 
 
 def _scoped(tool: Callable[..., T], conversation_id: str | None) -> Callable[..., T]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from memsif_ray.api.client.arguments import Messages
 from memsif_ray.service.models import (
@@ -17,8 +17,8 @@ from memsif_ray.service.models import (
 )
 
 
-class RemembersConversations(Protocol):
-    """Memories of several conversations.
+class Remembers(Protocol):
+    """Takes messages in, and says what it knows.
 
     The verbs and errors are those of `Client`: NotFound for an unknown id, Conflict for a lost race, and
     other MemsifErrors.
@@ -41,6 +41,11 @@ class RemembersConversations(Protocol):
     def get(self, memory_id: str) -> Memory:
         """One memory."""
         ...
+
+
+@runtime_checkable
+class Corrects(Remembers, Protocol):
+    """One whose memories can be corrected, explained and erased as well."""
 
     def update(self, memory_id: str, text: str, *, if_version: int | None = ...) -> Memory:
         """Correct a memory."""

@@ -15,6 +15,7 @@ from memsif_ray.cli.diagnose import app as diagnose_app
 from memsif_ray.cli.doctor import doctor
 from memsif_ray.cli.failures import EPILOG, CommandGroup
 from memsif_ray.cli.judge import app as judge_app
+from memsif_ray.cli.mcp import mcp
 from memsif_ray.cli.methods import methods
 from memsif_ray.cli.oas import app as oas_app
 from memsif_ray.cli.output import print_result
@@ -33,7 +34,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (run, sweep, show, report, methods, doctor, calibrate):
+for command in (run, sweep, show, report, methods, doctor, mcp, calibrate):
     app.command(epilog=EPILOG)(command)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")

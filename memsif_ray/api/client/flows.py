@@ -117,6 +117,7 @@ class Call(Request[M]):
         result: Model of the reply. Keys that it does not know are ignored: the server may be newer.
         repeatable: Whether sending it twice does no more than sending it once. Others are only sent again
             when it is certain that the server did nothing.
+        once: The first reply is the answer, also that the server is busy.
     """
 
     method: str
@@ -126,6 +127,7 @@ class Call(Request[M]):
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     repeatable: bool = False
+    once: bool = False
 
     def flow(self, policy: Policy) -> Flow[M]:
         """Send until there is a reply, or no hope or no time for one; all tries have one request id."""
@@ -146,6 +148,8 @@ class Call(Request[M]):
         raise AssertionError("unreachable")
 
     def _may_repeat(self, outcome: Outcome, failure: APIError) -> bool:
+        if self.once:
+            return False
         if isinstance(outcome, _UNSENT) or failure.status in (429, 503):
             return True
         if failure.status == 502 and failure.code:  # the service's own word, not that of a proxy before it

@@ -111,8 +111,8 @@ def audit(*, page_size: int = 100) -> Listing[AuditEntry]:
 
 
 def health() -> Call[Health]:
-    """Whether the service is ready; raises UnavailableError with the reason when it is not."""
-    return Call("GET", "/health/ready", Health, repeatable=True)
+    """Whether the service is ready now; raises UnavailableError with the reason when it is not."""
+    return Call("GET", "/health/ready", Health, once=True)
 
 
 def operation(operation_id: str) -> Call[Operation]:

@@ -169,6 +169,13 @@ def test_a_question_that_teaches_is_not_asked_twice_by_accident():
     assert len(server.asked) == 3
 
 
+def test_health_is_asked_once():
+    with faulty_server(error(503, "not_ready", retry_after="0")) as server, Client(server.url) as client:
+        with pytest.raises(api.UnavailableError, match="not_ready"):
+            client.health()
+    assert len(server.asked) == 1
+
+
 def test_another_server_is_recognised():
     with faulty_server(Act(body="<html>hello</html>"), Act(301, "", {"location": "/x"})) as server:
         with pytest.raises(api.UnexpectedReplyError, match="base_url"):
