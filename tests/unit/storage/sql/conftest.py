@@ -30,8 +30,8 @@ def postgres_admin() -> Iterator[str]:
     elif programs is None:
         pytest.skip("no PostgreSQL: install its server, or set MEMSIF_TEST_POSTGRES_URL")
     else:
-        with postgres_server.running(programs) as url:
-            yield url
+        with postgres_server.Server(programs) as server:
+            yield server.url
 
 
 @pytest.fixture

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -20,38 +19,49 @@ def binaries() -> Path | None:
     return max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
 
 
-@contextmanager
-def running(programs: Path) -> Iterator[str]:
-    """Start one that listens on a socket file only; gives the URL of its administrator."""
-    # It refuses to run as root.
-    user = "postgres" if os.getuid() == 0 else None
-    folder = Path(tempfile.mkdtemp(prefix="memsif-pg-"))
-    if user:
-        shutil.chown(folder, user)
-    try:
-        data = folder / "data"
-        made = [programs / "initdb", "-D", data, "-A", "trust", "-U", "memsif", "-E", "UTF8", "--no-sync"]
+class Server:
+    """Listens on a socket file only. Runs as another user where the tests run as root, which it refuses."""
+
+    def __init__(self, programs: Path) -> None:
+        self._programs = programs
+        self._user = "postgres" if os.getuid() == 0 else None
+        self._folder = Path(tempfile.mkdtemp(prefix="memsif-pg-"))
+        self.url = f"postgresql://memsif@/postgres?host={self._folder}"
+
+    def __enter__(self) -> Server:
+        if self._user:
+            shutil.chown(self._folder, self._user)
+        made = ["initdb", "-D", "data", "-A", "trust", "-U", "memsif", "-E", "UTF8", "--locale=C.UTF-8"]
         subprocess.run(
-            [*made, "--locale=C.UTF-8"], user=user, cwd=folder, check=True, stdout=subprocess.DEVNULL
+            [self._programs / made[0], *made[1:], "--no-sync"],
+            user=self._user,
+            cwd=self._folder,
+            check=True,
+            stdout=subprocess.DEVNULL,
         )
-        settings = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={folder}", "-F"]
-        with (folder / "log").open("w") as log:
-            server = subprocess.Popen(
-                [programs / "postgres", "-D", data, *settings], user=user, cwd=folder, stderr=log
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def start(self) -> None:
+        settings = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={self._folder}", "-F"]
+        with (self._folder / "log").open("a") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", "-D", "data", *settings],
+                user=self._user,
+                cwd=self._folder,
+                stderr=log,
             )
-        try:
-            _wait(programs, folder)
-            yield f"postgresql://memsif@/postgres?host={folder}"
-        finally:
-            server.terminate()
-            server.wait(30)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        for _ in range(300):
+            ready = [self._programs / "pg_isready", "-q", "-h", self._folder]
+            if subprocess.run(ready, check=False).returncode == 0:
+                return
+            time.sleep(0.1)
+        raise RuntimeError((self._folder / "log").read_text())
 
-
-def _wait(programs: Path, folder: Path) -> None:
-    for _ in range(300):
-        if subprocess.run([programs / "pg_isready", "-q", "-h", folder]).returncode == 0:
-            return
-        time.sleep(0.1)
-    raise RuntimeError((folder / "log").read_text())
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGINT)  # ends open connections, then itself
+        self._process.wait(30)
