@@ -9,10 +9,10 @@ from analysis.intervals import wilson
 from analysis.page import Grid
 from memsif_ray.diagnostics import published
 from memsif_ray.diagnostics.compaction import CAPACITIES, CompactedAnswer, Recovery
+from memsif_ray.diagnostics.dum import DumFindings
 from memsif_ray.diagnostics.loss import (
     Correlation,
     Grades,
-    LossPoint,
     Mode,
     aggregate_correlation,
     drop,
@@ -28,43 +28,37 @@ from memsif_ray.diagnostics.lshu import (
     score_counts,
     subset,
 )
-from memsif_ray.types import Category
 
 _PAPER = published.SOURCE
 
 
-def lshu_grids(
-    scores: Sequence[EvidenceScore], questions: Mapping[str, Category], scorer: str, paper: str
-) -> list[Grid]:
+def lshu_grids(found: DumFindings, scorer: str, paper: str) -> list[Grid]:
     """What was scored, how often low salience meets high utility, and for which questions.
 
     Args:
-        scores: One per pair of question and evidence.
-        questions: Category of every question that was looked at.
+        found: Scores of evidence.
         scorer: Name of the model.
         paper: Whose published numbers to show beside ours; "" for none.
     """
-    return [_scores_grid(scores, scorer), _rates_grid(scores, questions, paper), _subset_grid(scores, paper)]
+    scores = found.scores
+    return [
+        _scores_grid(scores, scorer),
+        _rates_grid(scores, len(found.questions), paper),
+        _subset_grid(scores, paper),
+    ]
 
 
-def loss_grids(
-    recoveries: Sequence[Recovery],
-    answers: Sequence[CompactedAnswer],
-    points: Sequence[LossPoint],
-    paper: str,
-) -> list[Grid]:
+def loss_grids(found: DumFindings, paper: str) -> list[Grid]:
     """What compaction loses of facts and of answers, and how the two go together.
 
     Args:
-        recoveries: One per memory and fact.
-        answers: One per memory and question.
-        points: One per mode, memory and question.
+        found: Recoveries and answers.
         paper: Whose published numbers to show beside ours; "" for none.
     """
     return [
-        _recovery_grid(recoveries, answers, paper),
-        _answer_grid(answers, paper),
-        _correlation_grid(recoveries, answers, points, paper),
+        _recovery_grid(found.recoveries, found.answers, paper),
+        _answer_grid(found.answers, paper),
+        _correlation_grid(found, paper),
     ]
 
 
@@ -89,12 +83,12 @@ def _scores_grid(scores: Sequence[EvidenceScore], scorer: str) -> Grid:
     )
 
 
-def _rates_grid(scores: Sequence[EvidenceScore], questions: Mapping[str, Category], paper: str) -> Grid:
+def _rates_grid(scores: Sequence[EvidenceScore], questions: int, paper: str) -> Grid:
     by_question = question_rate(scores)
     rates = {
         "pairs": pair_rate(scores),
         "questions": by_question,
-        "all questions": Rate(by_question.hits, len(questions) - by_question.missing, by_question.missing),
+        "all questions": Rate(by_question.hits, questions - by_question.missing, by_question.missing),
     }
     told = published.LSHUR.get(paper, {})
     header = ("of", "low salience / critical", "rate", "95 %", "undecided")
@@ -180,15 +174,10 @@ def _answer_grid(answers: Sequence[CompactedAnswer], paper: str) -> Grid:
     )
 
 
-def _correlation_grid(
-    recoveries: Sequence[Recovery],
-    answers: Sequence[CompactedAnswer],
-    points: Sequence[LossPoint],
-    paper: str,
-) -> Grid:
-    found: dict[tuple[str, Mode], Correlation] = {
-        **{("memories", mode): aggregate_correlation(recoveries, answers, mode) for mode in Mode},
-        **{("questions", mode): question_correlation(points, mode) for mode in Mode},
+def _correlation_grid(found: DumFindings, paper: str) -> Grid:
+    correlations: dict[tuple[str, Mode], Correlation] = {
+        **{("memories", mode): aggregate_correlation(found.recoveries, found.answers, mode) for mode in Mode},
+        **{("questions", mode): question_correlation(found.points, mode) for mode in Mode},
     }
     told = published.CORRELATION.get(paper, {})
     header = ("over", "part counts", "r", "points", "missing")
@@ -205,7 +194,7 @@ def _correlation_grid(
                 f"{one.missing:,}",
                 *((number(told.get((over, mode.value)), ".2f"),) if paper else ()),
             )
-            for (over, mode), one in found.items()
+            for (over, mode), one in correlations.items()
         ],
         caption="Over memories: one point for each c. Over questions: one for each question and c.",
     )

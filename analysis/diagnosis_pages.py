@@ -19,15 +19,12 @@ from analysis.figures.diagnostics import asv_figure, loss_figure, sntd_figure, t
 from analysis.page import Grid, Picture, Section, write_page
 from memsif_ray.datasets import LoadReport
 from memsif_ray.diagnostics import published
-from memsif_ray.diagnostics.compaction import CompactedAnswer, Recovery
 from memsif_ray.diagnostics.corpus import CorpusSummary
 from memsif_ray.diagnostics.dispersion import Change, EvidenceSpread, SpreadSummary
-from memsif_ray.diagnostics.loss import LossPoint
-from memsif_ray.diagnostics.lshu import EvidenceScore
+from memsif_ray.diagnostics.dum import DumFindings
 from memsif_ray.diagnostics.pairs import Division
 from memsif_ray.diagnostics.tsm import TsmAverage, TsmMeasure
 from memsif_ray.diagnostics.validation import PairJudgement
-from memsif_ray.types import Category
 
 
 class Report(NamedTuple):
@@ -155,37 +152,27 @@ def validation_report(
 
 
 def dum_report(
-    folder: Path,
-    source: LoadReport,
-    questions: Mapping[str, Category],
-    scores: Sequence[EvidenceScore],
-    losses: tuple[Sequence[Recovery], Sequence[CompactedAnswer], Sequence[LossPoint]],
-    *,
-    facts: Mapping[str, str],
-    selected: bool,
+    folder: Path, source: LoadReport, found: DumFindings, *, about: Mapping[str, str], selected: bool
 ) -> Report:
     """Delayed utility, with Figure 8.
 
     Args:
         folder: Where the page goes.
         source: The file.
-        questions: Category of every question that was looked at.
-        scores: One per pair of question and evidence.
-        losses: Of facts, of answers, and of both by question.
-        facts: Names of the `judge` and of the `model`, and which `ids` count.
-        selected: Whether some questions were left out.
+        found: Scores and losses.
+        about: Names of the `judge` and of the `model`, and which `ids` count.
+        selected: Whether some conversations were left out.
     """
     paper = comparable(source, selected=selected)
-    found = lshu_grids(scores, questions, facts["judge"], paper)
-    lost = loss_grids(*losses, paper)
+    seen, lost = lshu_grids(found, about["judge"], paper), loss_grids(found, paper)
     title = "Loss of details and drop of answers"
-    picture = Picture("cdl-qad-points", title, loss_figure(losses[2], title), "Figures count questions.")
+    picture = Picture("cdl-qad-points", title, loss_figure(found.points, title), "Figures count questions.")
     sections = [
-        Section("Salience and utility", parts=found),
+        Section("Salience and utility", parts=seen),
         Section("Compaction", parts=[*lost, picture]),
     ]
-    page = write_page(folder, "Delayed utility", sections, facts={**_facts(source), **facts})
-    return Report([*found, *lost], page)
+    page = write_page(folder, "Delayed utility", sections, facts={**_facts(source), **about})
+    return Report([*seen, *lost], page)
 
 
 def _facts(source: LoadReport) -> dict[str, str]:

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from memsif_ray.cli.failures import EPILOG, NO_SERVICE, SOME_FAILED
-from memsif_ray.cli.output import AsJson, note, print_result, stdout_kept_clean
-from memsif_ray.config import RunConfig, load_run_config, parse_settings
+from memsif_ray.cli.diagnose_judged import dum, validate
+from memsif_ray.cli.diagnosing import (
+    Conversations,
+    Data,
+    Output,
+    Settings,
+    config_of,
+    exit_code,
+    print_report,
+)
+from memsif_ray.cli.failures import EPILOG
+from memsif_ray.cli.output import AsJson, note, stdout_kept_clean
+from memsif_ray.config import parse_settings
 from memsif_ray.diagnostics.dispersion import Reading
-
-if TYPE_CHECKING:
-    from analysis.diagnosis_pages import Report
-    from memsif_ray.runtime.tasks import JobResult
 
 app = typer.Typer(
     help="Measure what a dataset demands of a memory (MemSIF, Appendix A).", no_args_is_help=True
 )
-
-Data = Annotated[
-    Path | None, typer.Option("--data", help="The dataset's file; the sample without.", show_default=False)
-]
-Conversations = Annotated[
-    str | None, typer.Option("--conversations", help="Ids to keep, with commas.", show_default=False)
-]
-Output = Annotated[
-    Path | None, typer.Option("--output", help="Folder of all runs (default: runs).", show_default=False)
-]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="Any setting of a run; repeatable.", show_default=False)
-]
 
 
 @app.command(epilog=EPILOG)
@@ -52,7 +44,7 @@ def nce(
     from analysis.diagnosis_pages import nce_report
     from memsif_ray.runtime.diagnosis import diagnose_nce
 
-    found = diagnose_nce(_config(data, conversations, output), ids)
+    found = diagnose_nce(config_of(data, conversations, output), ids)
     report = nce_report(
         found.folder.path,
         found.source,
@@ -70,7 +62,7 @@ def nce(
         "questions_file": found.subset,
         "report": report.page,
     }
-    _print(plain, report, as_json=as_json)
+    print_report(plain, report, as_json=as_json)
     note(f"ids of the NCE subset: {found.subset}")
 
 
@@ -83,7 +75,7 @@ def stats(
     from memsif_ray.runtime.diagnosis import TOKENIZER, diagnose_corpus
 
     note(f"counting tokens of {TOKENIZER}")
-    found = diagnose_corpus(_config(data, conversations, output))
+    found = diagnose_corpus(config_of(data, conversations, output))
     report = corpus_report(
         found.folder.path,
         found.source,
@@ -97,7 +89,7 @@ def stats(
         "summary": asdict(found.summary),
         "report": report.page,
     }
-    _print(plain, report, as_json=as_json)
+    print_report(plain, report, as_json=as_json)
 
 
 @app.command(epilog=EPILOG)
@@ -115,7 +107,7 @@ def tsm(
 
     Needs an embedder, but no chat model. What is already embedded is never embedded again.
     """
-    config = _config(
+    config = config_of(
         data, conversations, output, {"embedder.model": embedder, **parse_settings(settings or [])}
     )
     with stdout_kept_clean():
@@ -142,35 +134,11 @@ def tsm(
         "failures": [asdict(one) for one in found.job.failures],
         "report": report.page,
     }
-    _print(plain, report, as_json=as_json)
+    print_report(plain, report, as_json=as_json)
     for line in found.job.report():
         note(line)
     raise typer.Exit(exit_code(found.job))
 
 
-def _config(
-    data: Path | None, conversations: str | None, output: Path | None, more: dict[str, Any] | None = None
-) -> RunConfig:
-    overrides: dict[str, Any] = {"execution.output": output, **(more or {})}
-    if data is not None:
-        from memsif_ray import datasets
-
-        overrides |= {"data.path": data, "data.dataset": datasets.check(data).dataset}
-    if conversations is not None:
-        overrides["data.conversations"] = tuple(part.strip() for part in conversations.split(","))
-    return load_run_config(None, {key: value for key, value in overrides.items() if value is not None})
-
-
-def _print(plain: Any, report: Report, *, as_json: bool) -> None:
-    from rich.console import Group
-
-    from analysis.diagnosis_pages import as_text
-
-    print_result(plain, Group(*map(as_text, report.grids)), as_json=as_json)
-    note(f"report: {report.page}")
-
-
-def exit_code(job: JobResult) -> int:
-    """0 when nothing is missing, 3 when the service answered nobody, 1 when only some are missing."""
-    gone = job.failures and all("ServiceBusy" in record.reason for record in job.records)
-    return NO_SERVICE if gone else SOME_FAILED if job.failures else 0
+for command in (validate, dum):
+    app.command(epilog=EPILOG)(command)

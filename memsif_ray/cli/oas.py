@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memsif_ray.cli.diagnose import exit_code
+from memsif_ray.cli.diagnosing import exit_code
 from memsif_ray.cli.failures import EPILOG
 from memsif_ray.cli.output import AsJson, note, print_result, stdout_kept_clean
 from memsif_ray.cli.run import with_judge_endpoint

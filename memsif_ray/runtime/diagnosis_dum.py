@@ -24,7 +24,8 @@ from memsif_ray.config import RunConfig
 from memsif_ray.datasets import Dataset, LoadReport, load
 from memsif_ray.diagnostics import compaction, scoring
 from memsif_ray.diagnostics.compaction import Answering, CompactedAnswer, Recovery
-from memsif_ray.diagnostics.loss import LossPoint, loss_points
+from memsif_ray.diagnostics.dum import DumFindings
+from memsif_ray.diagnostics.loss import loss_points
 from memsif_ray.diagnostics.lshu import EvidenceScore, by_question, subset
 from memsif_ray.diagnostics.sampling import stratified_sample
 from memsif_ray.errors import DataError
@@ -39,7 +40,6 @@ from memsif_ray.storage.jobs import JobFolder
 from memsif_ray.storage.runs import RunFolder
 from memsif_ray.storage.sealed import SealedFolder
 from memsif_ray.storage.tables import decode, encode
-from memsif_ray.types import Category
 
 LOGIC_VERSION = 1
 """Part of the folder's name; raised by a change of code that changes what is found."""
@@ -55,25 +55,17 @@ class DumDiagnosis:
         scored: The job of the scores.
         compacted: The job that measures compaction; None until all scores are there.
         source: The file.
-        questions: Category of each question that was looked at, also of those without evidence.
-        scores: One per pair of question and evidence.
+        about: Names of the `judge` and of the `model`, and which `ids` count.
         subset_file: Ids of the LSHU subset.
-        sample: Those of it that compaction is measured on.
-        recoveries: One per memory and fact.
-        answers: One per memory and question.
-        points: One per mode, memory and question.
+        findings: Scores and losses.
     """
 
     scored: JobResult
     compacted: JobResult | None
     source: LoadReport
-    questions: Mapping[str, Category]
-    scores: Sequence[EvidenceScore]
+    about: Mapping[str, str]
     subset_file: Path
-    sample: Sequence[str]
-    recoveries: Sequence[Recovery]
-    answers: Sequence[CompactedAnswer]
-    points: Sequence[LossPoint]
+    findings: DumFindings
 
     @property
     def last_job(self) -> JobResult:
@@ -118,17 +110,14 @@ def diagnose_dum(config: RunConfig, *, progress: bool = True) -> DumDiagnosis:
     recoveries, answers = _judged(compacted)
     points = loss_points(recoveries, answers)
     _losses(folder).write({"compaction_losses": [encode(points, COMPACTION_LOSSES)]}, {})
+    questions = {question.question_id: question.category for question in dataset.questions}
     return DumDiagnosis(
         scored,
         compacted,
         dataset.report,
-        {question.question_id: question.category for question in dataset.questions},
-        scores,
+        _names(config),
         subset_file,
-        sample,
-        recoveries,
-        answers,
-        points,
+        DumFindings(questions, scores, sample, recoveries, answers, points),
     )
 
 
@@ -189,11 +178,14 @@ def _about(config: RunConfig, dataset: Dataset) -> dict[str, Any]:
         "dataset": dataset.name,
         "source": dataset.report.source,
         "sha256": dataset.report.sha256,
-        "ids": config.diagnosis.ids,
-        "model": config.model.model,
-        "judge": (config.judge or config.model).model,
         "questions": len(dataset.questions),
+        **_names(config),
     }
+
+
+def _names(config: RunConfig) -> dict[str, str]:
+    judge = config.judge or config.model
+    return {"judge": judge.model, "model": config.model.model, "ids": config.diagnosis.ids}
 
 
 def _score_tasks(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memsif_ray.cli.diagnose import exit_code
+from memsif_ray.cli.diagnosing import exit_code
 from memsif_ray.clients.scripted_server import scripted_server
 from memsif_ray.config import DataConfig
 from memsif_ray.datasets import load
