@@ -20,6 +20,19 @@ def parse(argv: Sequence[str] | None, *, about: str) -> RunConfig:
     return load_run_config(arguments.config, parse_settings(arguments.settings))
 
 
+def parse_kind(argv: Sequence[str] | None, kinds: Sequence[str], *, about: str) -> tuple[str, RunConfig]:
+    """The first argument, which is one of `kinds`, and the configuration that the others ask for.
+
+    Raises:
+        ConfigError: When the file or a setting is wrong.
+    """
+    parser = _parser(about)
+    parser.add_argument("kind", choices=kinds)
+    _add_config(parser)
+    arguments = parser.parse_args(argv)
+    return arguments.kind, load_run_config(arguments.config, parse_settings(arguments.settings))
+
+
 def parse_sweep(argv: Sequence[str] | None, *, about: str) -> list[tuple[dict[str, Any], RunConfig]]:
     """The configurations that a command line with a sweep asks for, each with what it changes.
 
@@ -31,7 +44,16 @@ def parse_sweep(argv: Sequence[str] | None, *, about: str) -> list[tuple[dict[st
 
 
 def _arguments(argv: Sequence[str] | None, about: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=about)
+    parser = _parser(about)
+    _add_config(parser)
+    return parser.parse_args(argv)
+
+
+def _parser(about: str) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def _add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", type=Path, help="YAML file, e.g. jobs/conf/sample.yaml")
     parser.add_argument(
         "--set",
@@ -41,4 +63,3 @@ def _arguments(argv: Sequence[str] | None, about: str) -> argparse.Namespace:
         dest="settings",
         help="override one setting, e.g. --set memory.segments.tau_split=0.4",
     )
-    return parser.parse_args(argv)

@@ -71,7 +71,7 @@ def validate(
 
         found = diagnose_validation(config)
     report = validation_report(
-        found.last_job.folder.path,
+        found.folder.path,
         found.tsm.source,
         found.judgements,
         judge=found.judge,
@@ -79,7 +79,7 @@ def validate(
         selected=conversations is not None,
     )
     plain = {
-        "folder": found.last_job.folder.path,
+        "folder": found.folder.path,
         "judge": found.judge,
         "embedder": found.tsm.embedder,
         "rates": [{**asdict(one), "rate": one.share.value} for one in rates(found.judgements)],

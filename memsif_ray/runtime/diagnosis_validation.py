@@ -70,12 +70,14 @@ class ValidationDiagnosis:
     """What the judge says.
 
     Attributes:
+        folder: Where the judgements are.
         tsm: The measurement whose pairs are judged.
         job: The judging; None when the measurement is not complete, so that its sample may change.
         judge: Name of the model.
         judgements: One per pair.
     """
 
+    folder: JobFolder
     tsm: TsmDiagnosis
     job: JobResult | None
     judge: str
@@ -100,19 +102,11 @@ def diagnose_validation(config: RunConfig, *, progress: bool = True) -> Validati
     """
     tsm = diagnose_tsm(config, progress=progress)
     model = config.judge or config.model
-    if tsm.job.failures:
-        return ValidationDiagnosis(tsm, None, model.model, [])
     # The judge is the one chat model of this job: whatever would answer questions is not started.
     config = config.model_copy(update={"model": model, "judge": None, "grade": True, "entities": "rules"})
-    identity = config.identity()
-    folder = diagnosis_folder(
-        "validation",
-        config,
-        tsm.source.sha256,
-        [identity["embedder"], identity["model"]],
-        [load_prompt(name).fingerprint for name in PROMPTS.values()],
-        LOGIC_VERSION,
-    )
+    folder = _folder(config, tsm)
+    if tsm.job.failures:
+        return ValidationDiagnosis(folder, tsm, None, model.model, [])
     names = dict.fromkeys(pair.conversation_id for pair in read_pairs(tsm.job.folder))
     job = run_tasks(
         [JudgeTask(tsm.job.folder, name) for name in sorted(names)],
@@ -120,10 +114,22 @@ def diagnose_validation(config: RunConfig, *, progress: bool = True) -> Validati
         config=config,
         progress=progress,
         tables=("pair_judgements",),
-        about={"source": tsm.source.source, "judge": model.model, "embedder": identity["embedder"]},
+        about={"source": tsm.source.source, "judge": model.model, "embedder": tsm.embedder},
     )
     judgements = decode(folder.tables.read("pair_judgements"), PairJudgement)
-    return ValidationDiagnosis(tsm, job, model.model, judgements)
+    return ValidationDiagnosis(folder, tsm, job, model.model, judgements)
+
+
+def _folder(config: RunConfig, tsm: TsmDiagnosis) -> JobFolder:
+    identity = config.identity()
+    return diagnosis_folder(
+        "validation",
+        config,
+        tsm.source.sha256,
+        [identity["embedder"], identity["model"]],
+        [load_prompt(name).fingerprint for name in PROMPTS.values()],
+        LOGIC_VERSION,
+    )
 
 
 def read_pairs(measured: JobFolder) -> list[SampledPair]:
