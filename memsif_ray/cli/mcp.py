@@ -41,9 +41,11 @@ def mcp(
 ) -> None:
     """Serve memory to agents over the Model Context Protocol.
 
-    Tools: add, search, list and get memories; with a service also update, delete and explain. The key of the
-    service is taken from $MEMSIF_RAY_API_KEY. Over HTTP the tools ask nobody for a key, so only this machine
-    can reach them. Without a service, memory is that of this process: one conversation, gone at the end.
+    Tools: add, search, list and get memories; with a service also update, delete and explain.
+
+    The key of the service is taken from $MEMSIF_RAY_API_KEY. Over HTTP the tools ask nobody for a key, so
+    only this machine can reach them. Without a service, memory is that of this process: one conversation,
+    gone at the end.
     """
     if host not in _LOOPBACK:
         raise ConfigError("--host must be this machine, e.g. 127.0.0.1: the tools ask nobody for a key")

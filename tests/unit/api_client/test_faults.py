@@ -62,12 +62,12 @@ def test_retry_after_is_waited_for(adding):
 
 
 def test_a_longer_pause_than_the_cap_or_the_deadline_ends_the_call_at_once(adding):
-    with faulty_server(error(429, retry_after=HOUR), error(503, retry_after="5")) as server:
+    with faulty_server(error(429, retry_after=HOUR), error(503, retry_after="50")) as server:
         with pytest.raises(api.RateLimitError) as of_hour:
             adding(server.url)
         with pytest.raises(api.UnavailableError) as of_deadline:
-            adding(server.url, timeout=2.0)
-    assert (of_hour.value.retry_after_s, of_deadline.value.retry_after_s) == (3600.0, 5.0)
+            adding(server.url, timeout=30)
+    assert (of_hour.value.retry_after_s, of_deadline.value.retry_after_s) == (3600.0, 50.0)
     assert len(server.asked) == 2
 
 
@@ -79,11 +79,11 @@ def test_tries_are_counted_and_bounded(adding):
 
 
 def test_a_hanging_service_ends_at_the_deadline(adding):
-    with faulty_server(Act(hang_s=5)) as server:
+    with faulty_server(Act(hang_s=60)) as server:
         began = time.monotonic()
         with pytest.raises(api.APITimeoutError) as failed:
             adding(server.url, timeout=0.5)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 30  # not the minute of the server
     assert failed.value.status is None
     assert failed.value.attempts == 1
     assert failed.value.request_id == server.asked[0].headers["x-request-id"]
@@ -94,14 +94,14 @@ def test_a_trickling_reply_ends_at_the_deadline(adding):
         began = time.monotonic()
         with pytest.raises(api.APITimeoutError):
             adding(server.url, timeout=0.5)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 15  # not the 20 s of the whole reply
 
 
 def test_nobody_there(adding):
     with socket.socket() as taken:  # bound and not listening: connections are refused
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(api.APIConnectionError) as failed:
-            adding(f"http://127.0.0.1:{taken.getsockname()[1]}", max_retries=1, timeout=3)
+            adding(f"http://127.0.0.1:{taken.getsockname()[1]}", max_retries=1, timeout=30)
     assert failed.value.attempts == 2
     assert not isinstance(failed.value, api.APITimeoutError)
 
@@ -170,9 +170,13 @@ def test_a_question_that_teaches_is_not_asked_twice_by_accident():
 
 
 def test_health_is_asked_once():
-    with faulty_server(error(503, "not_ready", retry_after="0")) as server, Client(server.url) as client:
-        with pytest.raises(api.UnavailableError, match="not_ready"):
-            client.health()
+    unready = error(503, "not_ready", retry_after="0")
+    with (
+        faulty_server(unready) as server,
+        Client(server.url) as client,
+        pytest.raises(api.UnavailableError, match="not_ready"),
+    ):
+        client.health()
     assert len(server.asked) == 1
 
 

@@ -5,6 +5,9 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
+
+from memsif_ray.cli import app
 
 SERVER_SIDE = {
     "ray",
@@ -36,7 +39,6 @@ def test_the_command_line_loads_no_mcp_package():
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org"])
 def test_open_tools_are_not_shown_to_the_network(host):
-    command = [sys.executable, "-m", "memsif_ray", "mcp", "--http", "--host", host, "--base-url", "http://x"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
+    done = CliRunner().invoke(app, ["mcp", "--http", "--host", host, "--base-url", "http://x"])
+    assert done.exit_code == 2
     assert "this machine" in done.stderr
