@@ -113,6 +113,11 @@ class ActiveFacts:
             support(len(cluster.queries), self._queries[index], self._how),
         )
 
+    def vectors(self, kind: str, cluster_id: str) -> Matrix:
+        """Embeddings of a cluster's statements (`statement`) or queries, shape (n, dim)."""
+        index = int(cluster_id.removeprefix("cand_"))
+        return (self._statements if kind == "statement" else self._queries)[index]
+
     def stored_vectors(self, model_id: str) -> list[StoredVector]:
         """Embeddings of every cluster's statements and queries, numbered under the cluster's id."""
         return [

@@ -5,8 +5,9 @@ The same fold serves a batch job, a shard actor and a notebook; it knows neither
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ from memsif_ray.memory.activefacts import ActiveFacts
 from memsif_ray.memory.evidence import DISTIL_LIMIT
 from memsif_ray.memory.facts import FactBook
 from memsif_ray.memory.presets import resolve_thresholds
+from memsif_ray.memory.segments import Encoded
 from memsif_ray.memory.shelf import VectorShelf
 from memsif_ray.memory.subjects import SubjectRegistry
 from memsif_ray.memory.tools import Tools
@@ -25,7 +27,9 @@ from memsif_ray.memory.writing import MemoryWriter
 from memsif_ray.prompts.asking import ask
 from memsif_ray.text import truncate
 from memsif_ray.types import (
+    CandidateCluster,
     Context,
+    Decision,
     Evidence,
     Fact,
     FactOperation,
@@ -40,6 +44,31 @@ from memsif_ray.types import (
 
 _SYNTHESIS_CHARS = 600
 Tables = dict[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a memory consists of. A value that has not changed is the same object the next time.
+
+    Attributes:
+        said: Messages with their embeddings.
+        found: Message id → all its entities.
+        segments: Closed ones.
+        trajectories: All.
+        operations: Fact logs by track.
+        decisions: By who made them, each in order.
+        clusters: Candidate clusters.
+        vectors_of: (`fact`, `statement` or `query`; id of the fact or cluster) → its embeddings now.
+    """
+
+    said: Sequence[Encoded]
+    found: Mapping[str, frozenset[str]]
+    segments: Sequence[Segment]
+    trajectories: Sequence[Trajectory]
+    operations: Mapping[str, Sequence[FactOperation]]
+    decisions: Mapping[str, Sequence[Decision]]
+    clusters: Sequence[CandidateCluster]
+    vectors_of: Callable[[str, str], Sequence[Vector]]
 
 
 class ConversationMemory:
@@ -200,6 +229,10 @@ class ConversationMemory:
         self._writer.forget_details()
         self._view = None
 
+    def __len__(self) -> int:
+        """How many messages were taken in."""
+        return len(self._writer.encoded)
+
     @property
     def messages(self) -> list[Message]:
         """Every message, in order."""
@@ -216,6 +249,26 @@ class ConversationMemory:
     def trajectories(self) -> tuple[Trajectory, ...]:
         """Trajectories over closed segments."""
         return self._writer.trajectories.trajectories
+
+    def record(self) -> Record:
+        """The values that a memory consists of, for whoever stores only what changed since last time."""
+        return Record(
+            said=tuple(self._writer.encoded),
+            found=self._writer.encoder.found,
+            segments=tuple(self._writer.segmenter.segments),
+            trajectories=self.trajectories,
+            operations={"core": self._writer.book.operations[:], "active": self._active_book.operations[:]},
+            decisions={kind: made[:] for kind, made in self._writer.decisions_by_maker().items()},
+            clusters=self.active.clusters[:],
+            vectors_of=self._vectors_of_unit,
+        )
+
+    def _vectors_of_unit(self, kind: str, unit_id: str) -> Sequence[Vector]:
+        """Embeddings of a fact (one, or none), or of a cluster's statements or queries in order."""
+        if kind != "fact":
+            return list(self.active.vectors(kind, unit_id))
+        book = self._active_book if self._active_book.knows(unit_id) else self._writer.book
+        return [book.vector(unit_id)] if book.knows(unit_id) else []
 
     def dump(self) -> Tables:
         """Everything held and decided, as values, at any moment that nothing is being written.

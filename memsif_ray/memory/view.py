@@ -106,19 +106,26 @@ class MemoryView:
         return Context(()) if query is None else await self._reader.context(query, self.said.index)
 
     def facts(
-        self, track: Track | None = None, *, as_of: datetime | None = None, valid_at: datetime | None = None
+        self,
+        track: Track | None = None,
+        *,
+        as_of: datetime | None = None,
+        valid_at: datetime | None = None,
+        every: bool = False,
     ) -> list[Fact]:
         """Facts of one or both tracks: as memory held them at `as_of`, as they held at `valid_at`.
 
-        Without `valid_at` only active versions are given.
+        Without `valid_at` only active versions are given, or with `every` also those that were replaced or
+        retracted.
         """
         found = [
             fact
             for book in (self.core, self.active)
             for fact in fold(book.operations, as_of=as_of, valid_at=valid_at).values()
+            if fact.status != "erased" and track in (None, fact.track)
         ]
-        kept = [f for f in found if track is None or f.track is track]
-        return kept if valid_at is not None else [f for f in kept if f.status == "active"]
+        wanted = every or valid_at is not None
+        return [f for f in found if wanted or f.status == "active"]
 
     def operations(self) -> list[FactOperation]:
         """Both fact logs, CoreFacts first."""

@@ -137,15 +137,19 @@ class MemoryWriter:
         await self._write(Decision(_SO_FAR, unheard[-1].message_id, *_outcome(extraction)), extraction)
         self._heard = self._pushed
 
+    def decisions_by_maker(self) -> dict[str, list[Decision]]:
+        """Every decision made while building, by its stage, each in order."""
+        return {
+            "boundary": self.segmenter.decisions,
+            "trajectory": self.trajectories.decisions,
+            "extract": self._decisions,
+            "supersede": self._core.decisions,
+        }
+
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """Every decision made while building, by kind."""
-        return (
-            *self.segmenter.decisions,
-            *self.trajectories.decisions,
-            *self._decisions,
-            *self._core.decisions,
-        )
+        """All of them, stage by stage."""
+        return tuple(decision for made in self.decisions_by_maker().values() for decision in made)
 
     def messages_of(self, segment_id: str) -> list[Message]:
         """The messages of a closed segment, in order."""
@@ -166,12 +170,7 @@ class MemoryWriter:
 
     def forget_details(self) -> None:
         """Leave out what decisions quote of replies: it may hold what is to be erased."""
-        for made in (
-            self.segmenter.decisions,
-            self.trajectories.decisions,
-            self._decisions,
-            self._core.decisions,
-        ):
+        for made in self.decisions_by_maker().values():
             made[:] = [
                 replace(d, detail="") if d.decided_by == "fallback" or d.kind in _QUOTING else d for d in made
             ]
