@@ -9,7 +9,7 @@ processes wait for SQLite's own lock.
 
 **Forgetting.** SQLite overwrites what is deleted (`secure_delete`), but its write-ahead log still holds pages
 as they were, so `overwrite` ends with emptying the log. One thing is left: where SQLite moved rows between
-pages, a copy of a row may remain in the unused part of a page (seen with 1 of 4,000 deleted rows). Only
+pages, a copy of a row may remain in the unused part of a page (rare, but seen: a test has an example). Only
 rewriting the file removes that (`purge`), at a cost that grows with the file.
 """
 

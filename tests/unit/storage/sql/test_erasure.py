@@ -66,7 +66,7 @@ async def test_withdrawn_messages_leave_no_byte(store: SqlStore, tmp_path: Path)
 async def test_nothing_of_much_change_remains_after_a_purge(store: SqlStore, tmp_path: Path) -> None:
     """SQLite may leave copies of rows that it moved between pages; deleting alone misses some of them."""
     row = await store.create("t", "c1")
-    draw = random.Random(7)
+    draw = random.Random(0)  # of which deleting alone leaves two texts behind (SQLite 3.40)
     live: dict[str, str] = {}
     gone: set[str] = set()
     for revision in range(60):
