@@ -14,7 +14,7 @@ from memsif_ray.service import asking, bundles, ids, shown
 from memsif_ray.service.backend import Caller, Load, Paging
 from memsif_ray.service.counting import counted
 from memsif_ray.service.desk import Desk, tenant_of
-from memsif_ray.service.intake import draft, local
+from memsif_ray.service.intake import local
 from memsif_ray.service.models import (
     AnswerRequest,
     AnswerResult,
@@ -393,24 +393,3 @@ class Conversations(Desk):
         await asyncio.gather(*(live.stopped() for live in self._residents.all()))
         await self._accounts.write()
         await self._store.close()
-
-    async def _would_ingest(self, caller: Caller, request: IngestRequest) -> Operation:
-        """The operation that an ingest would be; nothing is stored, so it has no id."""
-        row = await self._row(caller, request.conversation_id)
-        now = self._now()
-        if row is None:
-            drafted = draft(request, (), {}, operation_id="", now=now)
-        else:
-            async with self._used(caller, row) as live:
-                drafted = live.draft(request, "")
-        return Operation(
-            id="",
-            kind="ingest",
-            conversation_id=request.conversation_id,
-            status=OperationStatus.DONE,
-            created_at=now,
-            updated_at=now,
-            accepted=len(drafted.new),
-            duplicates=len(request.messages) - len(drafted.new),
-            message_ids=drafted.ids,
-        )

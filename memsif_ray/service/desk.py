@@ -18,9 +18,16 @@ from memsif_ray.service.accounts import Accounts
 from memsif_ray.service.asking import Scene
 from memsif_ray.service.backend import Caller
 from memsif_ray.service.counting import counted, counting
-from memsif_ray.service.intake import local
+from memsif_ray.service.intake import draft, local
 from memsif_ray.service.live import Live
-from memsif_ray.service.models import AuditEntry, Memory, TrajectoryOut
+from memsif_ray.service.models import (
+    AuditEntry,
+    IngestRequest,
+    Memory,
+    Operation,
+    OperationStatus,
+    TrajectoryOut,
+)
 from memsif_ray.service.residents import Residents
 from memsif_ray.service.settings import ServiceConfig
 from memsif_ray.service.store import ConversationRow, MemoryStore
@@ -106,6 +113,27 @@ class Desk:
         key = ids.read_operation_id(operation_id)
         async with self._keyed(caller, key, f"operation {operation_id!r}") as live:
             yield live
+
+    async def _would_ingest(self, caller: Caller, request: IngestRequest) -> Operation:
+        """The operation that an ingest would be; nothing is stored, so it has no id."""
+        row = await self._row(caller, request.conversation_id)
+        now = self._now()
+        if row is None:
+            drafted = draft(request, (), {}, operation_id="", now=now)
+        else:
+            async with self._used(caller, row) as live:
+                drafted = live.draft(request, "")
+        return Operation(
+            id="",
+            kind="ingest",
+            conversation_id=request.conversation_id,
+            status=OperationStatus.DONE,
+            created_at=now,
+            updated_at=now,
+            accepted=len(drafted.new),
+            duplicates=len(request.messages) - len(drafted.new),
+            message_ids=drafted.ids,
+        )
 
     # -- memory
 

@@ -20,28 +20,22 @@ from uuid import uuid4
 from memsif_ray.errors import Conflict, MemsifError, NotFound, ServiceBusy, ServiceError
 from memsif_ray.memory.engine import ConversationMemory
 from memsif_ray.memory.tools import Tools
-from memsif_ray.memory.view import MemoryView
 from memsif_ray.service import ids
-from memsif_ray.service.counting import Counter, counted, undeterred
+from memsif_ray.service.counting import Counter, counted
 from memsif_ray.service.intake import Draft, as_message, draft, request_digest
 from memsif_ray.service.models import IngestRequest, Operation, OperationStatus
+from memsif_ray.service.remembered import RETRY_AFTER_S, Overtaken, Remembered
 from memsif_ray.service.settings import ServiceConfig
-from memsif_ray.service.state import StateKeeper, restored
 from memsif_ray.service.store import ConversationRow, MemoryStore, StoredMessage
 
 T = TypeVar("T")
 LOGGER = logging.getLogger(__name__)
-RETRY_AFTER_S = 1.0
 _TRIES = 3
 """Times that work is begun anew because somebody else changed the conversation."""
 
 
-class Overtaken(MemsifError):
-    """Another process stored a newer state of the conversation; what was done here is void."""
-
-
-class Live:
-    """A conversation in memory.
+class Live(Remembered):
+    """A conversation in memory: messages come in, wait their turn, and are digested.
 
     Args:
         row: As the store has it.
@@ -65,19 +59,13 @@ class Live:
         account: Callable[[str, Counter], None],
     ) -> None:
         """Nothing is known until `load`."""
-        self.row, self.tenant, self.key = row, row.tenant, row.key
+        super().__init__(row, store=store, tools=tools, config=config)
         self.messages: list[StoredMessage] = []
         self.known: dict[str, StoredMessage] = {}
         self.queue: deque[Operation] = deque()
         self.users = 0
-        self.broken = False
-        self.memory: ConversationMemory
-        self._view: MemoryView
-        self._keeper: StateKeeper
-        self._revision = row.revision
-        self._store, self._tools, self._config, self._now = store, tools, config, now
-        self._slots, self._account = slots, account
-        self._intake, self._writing, self._indexing = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
+        self._now, self._slots, self._account = now, slots, account
+        self._intake = asyncio.Lock()
         self._worker: asyncio.Task[None] | None = None
         self._running = ""
         self._failed: set[str] = set()
@@ -86,43 +74,10 @@ class Live:
         self._shielded: set[asyncio.Task[Any]] = set()
 
     async def load(self) -> None:
-        """Read what is stored, and go on digesting where the last owner stopped.
-
-        The revision is read first: whatever changes meanwhile makes the next save fail, and never the store.
-
-        Raises:
-            NotFound: When the conversation is gone.
-            EmbedderMismatch: When its vectors are another embedder's.
-        """
-        row = await self._store.conversation(self.tenant, self.row.conversation_id)
-        if row is None or row.key != self.key:
-            raise NotFound(f"no conversation {self.row.conversation_id!r}")
-        rows = await self._store.state(self.key)
-        messages = await self._store.messages(self.key)
-        memory = ConversationMemory(
-            row.conversation_id, config=self._config.memory, tools=undeterred(self._tools)
-        )
-        plain = [as_message(m, row.conversation_id) for m in messages]
-        self._keeper = restored(memory, rows, plain, model_id=self._tools.embedder.model_id)
-        self.row, self._revision, self.memory = row, row.revision, memory
-        self.messages, self.known = messages, {m.message_id: m for m in messages}
-        self._view = memory.view()
+        """Read what is stored, and go on digesting where the last owner stopped; errors as of `read`."""
+        self.messages = await self.read()
+        self.known = {m.message_id: m for m in self.messages}
         await self._take_up()
-
-    # -- asking
-
-    async def view(self) -> MemoryView:
-        """What is stored of memory now. It stays as it is, and a later call never gives an earlier one."""
-        view = self._view
-        if "index" not in vars(view.said):
-            async with self._indexing:  # in a thread: for thousands of messages it takes a while
-                await asyncio.to_thread(getattr, view.said, "index")
-        return view
-
-    @property
-    def facts(self) -> MemoryView:
-        """The same without its index, for what needs no ranking."""
-        return self._view
 
     @property
     def pending(self) -> int:
@@ -364,41 +319,6 @@ class Live:
         self._stopping = True
         begun = [task for task in (self._worker, *self._shielded) if task is not None]
         await asyncio.gather(*begun, return_exceptions=True)
-
-    async def _write(self, change: Callable[[ConversationMemory], Awaitable[T]]) -> T:
-        try:
-            await asyncio.wait_for(self._writing.acquire(), self._config.write_wait_s)
-        except TimeoutError:
-            raise ServiceBusy(
-                "the conversation is being digested", "digesting", retry_after_s=RETRY_AFTER_S
-            ) from None
-        try:
-            try:
-                return await change(self.memory)
-            finally:
-                await self._save()
-        finally:
-            self._writing.release()
-
-    async def _save(self, operations: Sequence[Operation] = ()) -> None:
-        changes = self._keeper.changes(self.memory)
-        if not (changes.put or changes.delete or operations):
-            return
-        try:
-            self._revision = await self._store.save(
-                self.key,
-                revision=self._revision,
-                put=changes.put,
-                delete=changes.delete,
-                operations=operations,
-            )
-        except Conflict as exc:
-            raise Overtaken(str(exc)) from exc
-        except ServiceError:
-            self.broken = True
-            raise
-        self._keeper.done(changes)
-        self._view = self.memory.view()
 
     async def _unless_overtaken(self, work: Callable[[], Awaitable[T]]) -> T:
         for _ in range(_TRIES):

@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from memsif_ray.errors import ServiceBusy
-from memsif_ray.service.live import RETRY_AFTER_S, Live
+from memsif_ray.service.live import Live
+from memsif_ray.service.remembered import RETRY_AFTER_S
 from memsif_ray.service.store import ConversationRow
 
 Name: TypeAlias = tuple[str, str]
