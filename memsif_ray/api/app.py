@@ -82,6 +82,7 @@ def make_app(
         middleware=_layers(keys, settings, metrics=metrics, work=work, buckets=Buckets(clock)),
         redirect_slashes=False,
         redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,  # short names in generated clients
     )
     app.state.backend = backend
     app.state.keys = keys
@@ -140,6 +141,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Say who is served; at the end finish what is being done, then let go of the backend."""
     if app.state.keys is None:
         LOGGER.warning("development mode: no keys, so only this machine is served")
+    app.state.work.draining = False  # an app that was shut down may be started again
     yield
     await app.state.work.finish(app.state.settings.drain_s)
     await app.state.backend.close()

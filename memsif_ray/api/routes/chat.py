@@ -34,12 +34,16 @@ _CHAT = {
         },
     },
 }
+_EVENT = {
+    "type": "object",
+    "properties": {"data": {"type": "string", "description": "A `chat.completion.chunk`; at last `[DONE]`"}},
+}
 _REPLIES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": f"OpenAI's completion, with `{VENDOR_FIELD}` beside it; events when `stream` is set",
         "content": {
             "application/json": {"schema": {"type": "object"}},
-            "text/event-stream": {"schema": {"type": "string"}},
+            "text/event-stream": {"schema": _EVENT},
         },
     }
 }

@@ -116,6 +116,12 @@ class SmallBackend:
             if asked != request:
                 raise Conflict("this idempotency key belongs to another request")
             return operation
+        operation = self._take(caller, request)
+        if idempotency_key:
+            self._repeats[caller.tenant, idempotency_key] = (request, operation)
+        return operation
+
+    def _take(self, caller, request):
         kept = self._kept.get((caller.tenant, request.conversation_id), Kept(""))
         known = {message.id: message.content for message in kept.messages}
         ids, new = [], []
@@ -141,10 +147,7 @@ class SmallBackend:
         for message_id, message in new:
             self._add(kept, request.conversation_id, message_id, message)
         status = OperationStatus.DONE if request.wait else OperationStatus.PENDING
-        operation = self._operation(caller, "ingest", request.conversation_id, status, **counts)
-        if idempotency_key:
-            self._repeats[caller.tenant, idempotency_key] = (request, operation)
-        return operation
+        return self._operation(caller, "ingest", request.conversation_id, status, **counts)
 
     def _add(self, kept, conversation_id, message_id, message):
         place = len(kept.messages)
