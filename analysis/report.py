@@ -7,6 +7,7 @@ from pathlib import Path
 
 from analysis.chapter import chapter
 from analysis.failures import failures
+from analysis.packings import packings
 from analysis.page import Section, write_page
 from analysis.provenance import problems, provenance
 from analysis.study import Run, Study, read_runs, studies
@@ -41,6 +42,7 @@ def write_report(
         f"Memory benchmark: {', '.join(study.dataset for study in found)}",
         [
             *(section for one in chapters for section in one),
+            *packings(runs),
             _failures(found, failures_shown),
             provenance(runs),
         ],
