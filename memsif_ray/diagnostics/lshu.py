@@ -137,7 +137,7 @@ def score_counts(scores: Sequence[EvidenceScore]) -> tuple[Missing, Missing]:
 def _counts(kind: str, scores: Sequence[tuple[int | None, str]]) -> Missing:
     values = [value for value, _ in scores]
     levels = (values.count(1), values.count(2), values.count(3))
-    return Missing(kind, levels, Counter(reason for value, reason in scores if value is None))
+    return Missing(kind, levels, dict(Counter(reason for value, reason in scores if value is None)))
 
 
 def _rate(cases: Iterable[tuple[bool | None, bool | None]]) -> Rate:

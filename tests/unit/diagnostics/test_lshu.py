@@ -1,5 +1,7 @@
 """LSHUR and the LSHU subset, by hand."""
 
+from dataclasses import asdict
+
 from memsif_ray.diagnostics.lshu import (
     EvidenceScore,
     Rate,
@@ -62,8 +64,9 @@ def test_a_missing_score_leaves_undecided_only_what_depends_on_it():
 def test_salience_counts_each_utterance_once():
     found = scores(("a", "m1", 2, 3), ("b", "m1", 2, 1), ("c", "m2", None, None))
     by_salience, by_utility = score_counts(found)
-    assert (by_salience.levels, dict(by_salience.reasons)) == ((0, 1, 0), {"lost": 1})
-    assert (by_utility.levels, dict(by_utility.reasons)) == ((1, 0, 1), {"lost": 1})
+    assert (by_salience.levels, by_salience.reasons) == ((0, 1, 0), {"lost": 1})
+    assert (by_utility.levels, by_utility.reasons) == ((1, 0, 1), {"lost": 1})
+    assert asdict(by_utility)["reasons"] == {"lost": 1}
 
 
 def test_where_nothing_is_critical_there_is_a_reason_and_no_rate():
