@@ -166,7 +166,12 @@ def dum_report(
     paper = comparable(source, selected=selected)
     seen, lost = lshu_grids(found, about["judge"], paper), loss_grids(found, paper)
     title = "Loss of details and drop of answers"
-    picture = Picture("cdl-qad-points", title, loss_figure(found.points, title), "Figures count questions.")
+    picture = Picture(
+        "cdl-qad-points",
+        title,
+        loss_figure(found.points, title),
+        "Numbers say how many points fall on one place.",
+    )
     sections = [
         Section("Salience and utility", parts=seen),
         Section("Compaction", parts=[*lost, picture]),

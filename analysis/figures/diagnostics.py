@@ -15,8 +15,8 @@ from memsif_ray.diagnostics.loss import LossPoint, Mode, question_correlation
 from memsif_ray.diagnostics.tsm import Measure, TsmAverage, TsmMeasure
 
 _BINS = 20
-_POINT_AREA = 24.0
-"""Of a circle that stands for one question; more of them in one place make it larger in proportion."""
+_POINT_AREA, _LARGEST_AREA = 24.0, 1600.0
+"""Of a circle for one point, and for all in the fullest place: a circle grows with what it stands for."""
 
 
 def ted_histogram(teds: Sequence[float], title: str) -> str:
@@ -99,7 +99,7 @@ def sntd_figure(averages: Sequence[TsmAverage], paper: Mapping[int, float], titl
 def loss_figure(points: Sequence[LossPoint], title: str) -> str:
     """Loss of details against drop of answers, one point per question and memory (Figure 8).
 
-    Most questions have few facts, so that many points fall on one place: circles grow with their number.
+    Most questions have few facts, so that many points fall on one place, where their number is written.
 
     Args:
         points: Of both modes; those with a missing number are left out.
@@ -109,14 +109,9 @@ def loss_figure(points: Sequence[LossPoint], title: str) -> str:
     for axes, mode in zip(panels, Mode, strict=True):
         places = Counter((p.cdl, p.qad) for p in points if p.mode is mode and None not in (p.cdl, p.qad))
         known = [(x, y, n) for (x, y), n in places.items() if x is not None and y is not None]
-        axes.scatter(
-            [x for x, _, _ in known],
-            [y for _, y, _ in known],
-            s=[_POINT_AREA * n for _, _, n in known],
-            color=PALETTE[0],
-            alpha=0.6,
-        )
+        area = min(_POINT_AREA, _LARGEST_AREA / max(places.values(), default=1))
         for x, y, n in known:
+            axes.scatter(x, y, s=area * n, color=PALETTE[0], alpha=0.6)
             axes.annotate(str(n), (x, y), fontsize=7, ha="center", va="center")
         found = question_correlation(points, mode)
         r = found.r.reason.replace("_", " ") if found.r.value is None else f"{found.r.value:.2f}"
