@@ -1,4 +1,4 @@
-"""Over HTTP down to the database and back: the real service, keys and SQLite; only the models are scripted."""
+"""Over HTTP down to the database and back: the real service, keys and SQLite; scripted models."""
 
 import contextlib
 
