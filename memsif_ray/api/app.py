@@ -28,6 +28,7 @@ from memsif_ray import __version__
 from memsif_ray.api import errors
 from memsif_ray.api.auth import LOCAL_HOSTS, Authenticated, KnownHosts, ThisMachineOnly
 from memsif_ray.api.chat import ChatUpstream
+from memsif_ray.api.inspector import mount_inspector
 from memsif_ray.api.metrics import Metrics
 from memsif_ray.api.observing import Observed
 from memsif_ray.api.rates import Buckets, Rated
@@ -105,6 +106,7 @@ def _add_routes(app: FastAPI, *, with_chat: bool) -> None:
         routers.append(chat.ROUTER)
     for router in routers:
         app.include_router(router)
+    mount_inspector(app)
 
 
 def _layers(
