@@ -43,6 +43,9 @@ def validate(
     data: Data = None,
     conversations: Conversations = None,
     embedder: Annotated[str | None, _option("--embedder", "Sentence embedder.")] = None,
+    limit: Annotated[
+        int | None, _option("--limit", "Pairs to judge of each bucket; all of its sample (100) by default.")
+    ] = None,
     model: Model = None,
     base_url: BaseUrl = None,
     output: Output = None,
@@ -58,6 +61,7 @@ def validate(
         conversations,
         output,
         {
+            "diagnosis.pairs": limit,
             "embedder.model": embedder,
             "model.model": model,
             "model.base_url": base_url,

@@ -51,13 +51,16 @@ class LabellingConfig(Strict):
 
 
 class DiagnosisConfig(Strict):
-    """What the diagnosis of delayed utility looks at (MemSIF, Appendix A.5)."""
+    """What the diagnoses that ask a model look at (MemSIF, Appendix A)."""
 
     ids: Literal["strict", "repaired"] = Field(
         "strict", description="Which gold evidence ids count, as for non-contiguous evidence"
     )
     questions: int | None = Field(
         None, ge=1, description="At most so many questions, drawn over categories; None = all"
+    )
+    pairs: int | None = Field(
+        None, ge=1, description="At most so many sampled pairs per bucket; None = all (100)"
     )
 
 

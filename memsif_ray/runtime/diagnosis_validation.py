@@ -27,10 +27,15 @@ LOGIC_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class JudgeTask:
-    """Judges the sampled pairs of one conversation, which it reads from the folder of the measurement."""
+    """Judges the sampled pairs of one conversation, which it reads from the folder of the measurement.
+
+    Attributes:
+        per_bucket: Pairs to judge of each bucket, over all conversations; None for all.
+    """
 
     measured: JobFolder
     conversation_id: str
+    per_bucket: int | None
 
     @property
     def name(self) -> str:
@@ -50,7 +55,7 @@ class JudgeTask:
         """
         pairs = {
             pair.pair_id: pair
-            for pair in await asyncio.to_thread(read_pairs, self.measured)
+            for pair in await asyncio.to_thread(read_pairs, self.measured, self.per_bucket)
             if pair.conversation_id == self.conversation_id
         }
         judge = bench.judge or bench.tools.chat
@@ -107,9 +112,10 @@ def diagnose_validation(config: RunConfig, *, progress: bool = True) -> Validati
     folder = _folder(config, tsm)
     if tsm.job.failures:
         return ValidationDiagnosis(folder, tsm, None, model.model, [])
-    names = dict.fromkeys(pair.conversation_id for pair in read_pairs(tsm.job.folder))
+    measured, limit = tsm.job.folder, config.diagnosis.pairs
+    names = sorted({pair.conversation_id for pair in read_pairs(measured, limit)})
     job = run_tasks(
-        [JudgeTask(tsm.job.folder, name) for name in sorted(names)],
+        [JudgeTask(measured, name, limit) for name in names],
         folder=folder,
         config=config,
         progress=progress,
@@ -126,19 +132,24 @@ def _folder(config: RunConfig, tsm: TsmDiagnosis) -> JobFolder:
         "validation",
         config,
         tsm.source.sha256,
-        [identity["embedder"], identity["model"]],
+        [identity["embedder"], identity["model"], config.diagnosis.pairs],
         [load_prompt(name).fingerprint for name in PROMPTS.values()],
         LOGIC_VERSION,
     )
 
 
-def read_pairs(measured: JobFolder) -> list[SampledPair]:
-    """The pairs that a measurement has drawn.
+def read_pairs(measured: JobFolder, per_bucket: int | None = None) -> list[SampledPair]:
+    """The pairs that a measurement has drawn, at most `per_bucket` of each bucket.
+
+    They lie in the order in which they were drawn, so the first ones are a sample, too.
 
     Raises:
         DataError: When their file is damaged.
     """
-    return decode(pair_samples(measured).read("pair_samples"), SampledPair)
+    drawn: dict[tuple[str, str], list[SampledPair]] = {}
+    for pair in decode(pair_samples(measured).read("pair_samples"), SampledPair):
+        drawn.setdefault((pair.kind, pair.bucket), []).append(pair)
+    return [pair for pairs in drawn.values() for pair in pairs[:per_bucket]]
 
 
 def _unjudged(pair: SampledPair, reason: str) -> PairJudgement:
