@@ -141,7 +141,7 @@ class Operation(Model):
     """A write and what became of it.
 
     Attributes:
-        kind: `ingest`, `import`, `learn` or `erase`.
+        kind: `ingest` or `import`.
         accepted: Messages stored by it.
         duplicates: Messages left out because their ids were known.
         message_ids: Of all messages of the request, in order.

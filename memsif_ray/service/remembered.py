@@ -86,7 +86,8 @@ class Remembered:
 
     async def _write(self, change: Callable[[ConversationMemory], Awaitable[T]]) -> T:
         try:
-            await asyncio.wait_for(self._writing.acquire(), self._config.write_wait_s)
+            async with asyncio.timeout(self._config.write_wait_s):
+                await self._writing.acquire()
         except TimeoutError:
             raise ServiceBusy(
                 "the conversation is being digested", "digesting", retry_after_s=RETRY_AFTER_S
