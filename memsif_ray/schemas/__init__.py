@@ -28,7 +28,7 @@ from memsif_ray.schemas.memories import (
 from memsif_ray.schemas.packing import INSTANCES, LABELS, PACKINGS
 from memsif_ray.schemas.runs import ANSWERS, CALLS, RETRIEVALS, TASKS, UNITS, VERDICTS
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Stored in every file; raised when a column changes its meaning."""
 
 TABLES = {
