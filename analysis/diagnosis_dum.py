@@ -8,7 +8,7 @@ from analysis.diagnosis_cells import NONE, interval, measured, number, percent, 
 from analysis.intervals import wilson
 from analysis.page import Grid
 from memsif_ray.diagnostics import published
-from memsif_ray.diagnostics.compaction import CAPACITIES, CompactedAnswer, Recovery
+from memsif_ray.diagnostics.compaction import CAPACITIES, CompactedAnswer
 from memsif_ray.diagnostics.dum import DumFindings
 from memsif_ray.diagnostics.loss import (
     Correlation,
@@ -30,6 +30,7 @@ from memsif_ray.diagnostics.lshu import (
 )
 
 _PAPER = published.SOURCE
+_MEMORIES = ("memory", *("raw" if c is None else f"c = {c}" for c in CAPACITIES))
 
 
 def lshu_grids(found: DumFindings, scorer: str, paper: str) -> list[Grid]:
@@ -56,15 +57,10 @@ def loss_grids(found: DumFindings, paper: str) -> list[Grid]:
         paper: Whose published numbers to show beside ours; "" for none.
     """
     return [
-        _recovery_grid(found.recoveries, found.answers, paper),
+        _recovery_grid(found, paper),
         _answer_grid(found.answers, paper),
         _correlation_grid(found, paper),
     ]
-
-
-def memory_name(capacity: int | None) -> str:
-    """`raw evidence`, or the number of utterances kept."""
-    return "raw evidence" if capacity is None else f"c = {capacity}"
 
 
 def _scores_grid(scores: Sequence[EvidenceScore], scorer: str) -> Grid:
@@ -91,11 +87,11 @@ def _rates_grid(scores: Sequence[EvidenceScore], questions: int, paper: str) -> 
         "all questions": Rate(by_question.hits, questions - by_question.missing, by_question.missing),
     }
     told = published.LSHUR.get(paper, {})
-    header = ("of", "low salience / critical", "rate", "95 %", "undecided")
+    header = ("of", "low / critical", "rate", "95 %", "undecided")
     return Grid(
         "lshur",
         "Low-Salience High-Utility Rate (Table 8)",
-        (*header, _PAPER, "its rate") if paper else header,
+        (*header, _PAPER) if paper else header,
         [
             (
                 name,
@@ -103,7 +99,7 @@ def _rates_grid(scores: Sequence[EvidenceScore], questions: int, paper: str) -> 
                 measured(rate.share),
                 interval(wilson(rate.hits, rate.of)),
                 f"{rate.missing:,}",
-                *(told.get(name, (NONE, NONE)) if paper else ()),
+                *((told.get(name, NONE),) if paper else ()),
             )
             for name, rate in rates.items()
         ],
@@ -125,24 +121,23 @@ def _subset_grid(scores: Sequence[EvidenceScore], paper: str) -> Grid:
     )
 
 
-def _recovery_grid(recoveries: Sequence[Recovery], answers: Sequence[CompactedAnswer], paper: str) -> Grid:
-    kept = {c: _kept([one for one in answers if one.capacity == c]) for c in CAPACITIES}
-    header = ("memory", "facts kept", "full", "partial", "none", "missing")
-    shares = ("DRR strict", "CDL strict", "DRR lenient", "CDL lenient")
+def _recovery_grid(found: DumFindings, paper: str) -> Grid:
+    columns = grades(found.recoveries)
+    rows = [
+        ("facts kept", *(_kept([one for one in found.answers if one.capacity == c]) for c in CAPACITIES)),
+        *_labels(("fully recoverable", "partially", "not"), columns),
+    ]
+    for place, mode in enumerate(Mode):
+        rows += [
+            (f"DRR {mode.value}", *(measured(one.share(mode)) for one in columns)),
+            (f"CDL {mode.value}", *(measured(one.loss(mode)) for one in columns)),
+            *_told(f"CDL {mode.value}", published.CDL, paper, place),
+        ]
     return Grid(
         "cdl",
         "Compaction Detail Loss (Table 9)",
-        (*header, *shares, *_told_header("CDL", paper)),
-        [
-            (
-                memory_name(one.capacity),
-                kept[one.capacity],
-                *_labels(one),
-                *(measured(value) for mode in Mode for value in (one.share(mode), one.loss(mode))),
-                *_told(published.CDL, paper, one.capacity),
-            )
-            for one in grades(recoveries)
-        ],
+        _MEMORIES,
+        rows,
         caption="A fact is an utterance of the gold evidence; a memory keeps the c most salient of a "
         "question's. Where it keeps all of them it is the raw evidence, and judged as such: only questions "
         "with more than c facts can lose any.",
@@ -150,24 +145,18 @@ def _recovery_grid(recoveries: Sequence[Recovery], answers: Sequence[CompactedAn
 
 
 def _answer_grid(answers: Sequence[CompactedAnswer], paper: str) -> Grid:
-    rows = []
-    for one in grades(answers):
-        drops = [_dropped(answers, one.capacity, mode) for mode in Mode]
-        rows.append(
-            (
-                memory_name(one.capacity),
-                *_labels(one),
-                *(measured(one.share(mode)) for mode in Mode),
-                *drops,
-                *_told(published.QAD, paper, one.capacity),
-            )
-        )
-    header = ("memory", "correct", "partial", "wrong", "missing")
-    shares = ("ACC strict", "ACC lenient", "QAD strict", "QAD lenient")
+    columns = grades(answers)
+    rows = _labels(("correct", "partially correct", "wrong"), columns)
+    for place, mode in enumerate(Mode):
+        rows += [
+            (f"ACC {mode.value}", *(measured(one.share(mode)) for one in columns)),
+            (f"QAD {mode.value}", *(_dropped(answers, one.capacity, mode) for one in columns)),
+            *_told(f"QAD {mode.value}", published.QAD, paper, place),
+        ]
     return Grid(
         "qad",
         "Query Answerability Drop (Table 10)",
-        (*header, *shares, *_told_header("QAD", paper)),
+        _MEMORIES,
         rows,
         caption="QAD is over the questions whose answers from both memories have a grade; (n) where that "
         "is not all of them.",
@@ -200,8 +189,10 @@ def _correlation_grid(found: DumFindings, paper: str) -> Grid:
     )
 
 
-def _labels(one: Grades) -> tuple[str, str, str, str]:
-    return str(one.whole), str(one.part), str(one.nothing), str(one.missing)
+def _labels(names: Sequence[str], columns: Sequence[Grades]) -> list[tuple[str, ...]]:
+    counts = [(one.whole, one.part, one.nothing, one.missing) for one in columns]
+    by_label = zip((*names, "missing"), zip(*counts, strict=True), strict=True)
+    return [(name, *map(str, numbers)) for name, numbers in by_label]
 
 
 def _kept(answers: Sequence[CompactedAnswer]) -> str:
@@ -216,14 +207,11 @@ def _dropped(answers: Sequence[CompactedAnswer], capacity: int | None, mode: Mod
     return measured(found.value) + (f" ({found.questions})" if found.missing else "")
 
 
-def _told_header(name: str, paper: str) -> tuple[str, ...]:
-    return (f"{_PAPER}: {name} strict", f"{_PAPER}: lenient") if paper else ()
-
-
 def _told(
-    numbers: Mapping[str, Mapping[int | None, tuple[float, float]]], paper: str, capacity: int | None
-) -> tuple[str, ...]:
-    if not paper:
-        return ()
-    strict, lenient = numbers.get(paper, {}).get(capacity, (None, None))
-    return percent(strict), percent(lenient)
+    name: str, numbers: Mapping[str, Mapping[int | None, tuple[float, float]]], paper: str, place: int
+) -> list[tuple[str, ...]]:
+    """The paper's row of one mode, if there is one."""
+    told = numbers.get(paper)
+    if told is None:
+        return []
+    return [(f"{name}, {_PAPER}", *(percent(told[c][place] if c in told else None) for c in CAPACITIES))]

@@ -26,6 +26,11 @@ from memsif_ray.diagnostics.pairs import Division
 from memsif_ray.diagnostics.tsm import TsmAverage, TsmMeasure
 from memsif_ray.diagnostics.validation import PairJudgement
 
+_NOTHING_COMPACTED = (
+    "Compaction is measured on questions with evidence of low salience and high utility. Here there is none, "
+    "or not all scores are there yet."
+)
+
 
 class Report(NamedTuple):
     """The tables of a diagnosis, and where the page with them is."""
@@ -166,17 +171,13 @@ def dum_report(
     paper = comparable(source, selected=selected)
     seen, lost = lshu_grids(found, about["judge"], paper), loss_grids(found, paper)
     title = "Loss of details and drop of answers"
-    picture = Picture(
-        "cdl-qad-points",
-        title,
-        loss_figure(found.points, title),
-        "Numbers say how many points fall on one place.",
-    )
-    sections = [
-        Section("Salience and utility", parts=seen),
-        Section("Compaction", parts=[*lost, picture]),
-    ]
-    page = write_page(folder, "Delayed utility", sections, facts={**_facts(source), **about})
+    points = loss_figure(found.points, title)
+    picture = Picture("cdl-qad-points", title, points, "Numbers say how many points fall on one place.")
+    scored = Section("Salience and utility", parts=seen)
+    compacted = Section("Compaction", parts=[*lost, picture])
+    if not found.answers:
+        lost, compacted = [], Section("Compaction", [_NOTHING_COMPACTED])
+    page = write_page(folder, "Delayed utility", [scored, compacted], facts={**_facts(source), **about})
     return Report([*seen, *lost], page)
 
 

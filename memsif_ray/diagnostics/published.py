@@ -84,14 +84,10 @@ VALIDATION: Mapping[str, Mapping[tuple[str, str], float]] = {
 }
 """Rate of shifts (adjacent) and of same threads (neighbours) by dataset, kind of pair and bucket."""
 
-LSHUR: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "locomo": {
-        "pairs": ("430 / 1,035", "41.55%"),
-        "questions": ("424 / 970", "43.71%"),
-        "all questions": ("424 / 1,540", "27.53%"),
-    }
+LSHUR: Mapping[str, Mapping[str, str]] = {
+    "locomo": {"pairs": "41.55%", "questions": "43.71%", "all questions": "27.53%"}
 }
-"""Counts and rate by dataset and level."""
+"""Rate by dataset and level: 430 of 1,035 pairs, 424 of 970 questions and of all 1,540."""
 
 LSHU: Mapping[str, Mapping[str, str]] = {
     "locomo": {
