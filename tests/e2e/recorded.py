@@ -32,6 +32,7 @@ class Recorded:
     """One conversation and all that memory made of it."""
 
     conversation_id: str
+    key: str
     messages: list[SourceMessage]
     segments: list[SegmentOut] = field(default_factory=list)
     trajectories: list[TrajectoryOut] = field(default_factory=list)
@@ -46,7 +47,7 @@ class Recorded:
             part = self.messages[start:stop]
             self.segments.append(
                 SegmentOut(
-                    id=f"seg_{self.conversation_id}_{number:04d}",
+                    id=f"seg_{self.key}_{number:04d}",
                     message_ids=tuple(m.id for m in part),
                     start=start,
                     stop=stop,
@@ -61,16 +62,18 @@ class Recorded:
     def join(self, entities: str, *numbers: int) -> None:
         """A trajectory through these segments."""
         found = TrajectoryOut(
-            id=f"trj_{self.conversation_id}_{len(self.trajectories)}",
+            id=f"trj_{self.key}_{len(self.trajectories)}",
             segment_ids=tuple(self.segments[number].id for number in numbers),
             entities=tuple(entities.split("|")),
         )
         self.trajectories.append(found)
+        for number in numbers:
+            self.segments[number] = self.segments[number].model_copy(update={"trajectory_id": found.id})
 
     def fact(self, text: str, *positions: int, type: str, subject: str, attribute: str = "", **more) -> str:
         """A memory that rests on the messages at these positions."""
         memory = Memory(
-            id=f"mem_{self.conversation_id}_{len(self.memories)}",
+            id=f"mem_{self.key}_{len(self.memories)}",
             conversation_id=self.conversation_id,
             text=text,
             type=type,
@@ -233,6 +236,7 @@ def ines_and_rowan() -> Recorded:
     history = next(h for h in sample.histories() if h.conversation.conversation_id == "ines-rowan")
     recorded = Recorded(
         "ines-rowan",
+        "ines",
         [
             message(m.position, m.text, name=m.speaker, session=m.session, at=m.timestamp, key="ines")
             for m in history.conversation.messages
@@ -269,11 +273,10 @@ def ines_and_rowan() -> Recorded:
     )
     recorded.join("bindery|Mr. Abara|apprenticeship", 0, 5, 7, 12, 13, 20)
     recorded.join("Biscuit|lurcher", 2, 4, 8, 14)
-    recorded.join("Odette|harpsichord", 8, 11, 15, 16, 19)
+    recorded.join("Odette|harpsichord", 11, 15, 16, 19)
     recorded.join("blue casserole dish|Ines's mother", 6, 17, 21)
-    recorded.join("duck umbrella", 12, 18, 22)
-    recorded.join("coffee|moka pot", 9, 13, 23)
-    recorded.join("Rowan's knee", 1, 15)
+    recorded.join("duck umbrella", 18, 22)
+    recorded.join("coffee|moka pot", 9, 23)
     _add_facts(recorded)
     _add_candidates(recorded)
     return recorded
@@ -298,7 +301,7 @@ def _add_facts(recorded: Recorded) -> None:
             op="UPDATE", text="Ines is an apprentice at the bindery Abara & Daughter, four days a week.",
             status="active", at=datetime(2024, 6, 9, 19, tzinfo=UTC), decided_by="model",
             reason="She has begun: one week as an official apprentice.",
-            targets=("mem_ines-rowan_1",),
+            targets=("mem_ines_1",),
         ),
     )  # fmt: skip
     recorded.fact(
@@ -338,12 +341,15 @@ def _add_facts(recorded: Recorded) -> None:
 
 
 def _add_candidates(recorded: Recorded) -> None:
+    dish = (
+        "Rowan brought the blue casserole dish back full of cheese pie.",
+        "Ines's mother had been counting her dishes.",
+    )
     about = [
-        ("Rowan", ("Rowan brought the blue casserole dish back full of cheese pie.",
-                   "Ines's mother had been counting her dishes."), 3, (26, 83, 93), 0.71, 0.58, "mem_ines-rowan_8"),
+        ("Rowan", dish, 3, (26, 83, 93), 0.71, 0.58, "mem_ines_8"),
         ("Ines", ("The duck umbrella came back from Blackpool.",), 2, (84, 95), 0.52, 0.31, None),
         ("Odette", ("Odette plays Couperin when she cannot sleep.",), 1, (75,), 0.24, 0.2, None),
-    ]  # fmt: skip
+    ]
     asked = ("What happened to the blue dish?", "Did Rowan bring the casserole back?", "Who has mum's dish?")
     for number, (subject, statements, queries, positions, source, query, promoted) in enumerate(about):
         recorded.candidates.append(
@@ -381,6 +387,7 @@ def hostile() -> Recorded:
     name = 'مريم"><svg onload=1>'
     recorded = Recorded(
         HOSTILE.replace("/", "|"),
+        "h",
         [message(i, text, name=name, session=1, at=at, key="h") for i, text in enumerate(texts)],
     )
     recorded.cut([(0, HOSTILE), (2, "עברית|中文|" + "W" * 300)])
@@ -403,6 +410,7 @@ def long() -> Recorded:
     start = datetime(2023, 1, 1, 8)
     recorded = Recorded(
         "long",
+        "l",
         [
             message(
                 i, f"This is message number {i}.", name=("Ann", "Bo")[i % 2], session=i // 40,
@@ -412,8 +420,8 @@ def long() -> Recorded:
         ],
     )  # fmt: skip
     recorded.cut([(i * 10, f"topic {i}") for i in range(1_000)])
-    for i in range(100):
-        recorded.join(f"thread {i}", i, i + 5, i + 30)
+    for i in range(0, 900, 9):
+        recorded.join(f"thread {i}", i, i + 5, i + 31)
     for i in range(120):
         recorded.fact(f"Fact number {i}.", 7_003, type="Event", subject="Ann", valid_from=start)
     return recorded
@@ -423,6 +431,6 @@ def sundry() -> list[Recorded]:
     """Enough small conversations for two pages of the list."""
     at = datetime(2024, 2, 1, 10)
     return [
-        Recorded(f"s-{i:03d}", [message(0, "Hello.", name="Ann", session=1, at=at, key=f"s{i}")])
+        Recorded(f"s-{i:03d}", f"s{i}", [message(0, "Hello.", name="Ann", session=1, at=at, key=f"s{i}")])
         for i in range(60)
     ]

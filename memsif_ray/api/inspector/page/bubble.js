@@ -1,17 +1,17 @@
 // One message.
 
 import { button, el, words } from "./dom.js";
-import { moment } from "./when.js";
+import { clock, longDay, moment } from "./when.js";
 
 const LONG = 1200; // characters; beyond it the rest is shown on demand
-const HUES = 6;
 
-export function bubble(message, marked) {
+/** @param {string} day on which its session began; a message of another day says so */
+export function bubble(message, marked, day) {
   const tag = el("span", { class: "tag evidence" }, "evidence");
-  const node = el("li", { class: "message", tabindex: "-1", "data-voice": voice(message.name) },
+  const node = el("li", { class: "message", tabindex: "-1" },
     el("p", { class: "who" },
       el("bdi", { class: "speaker" }, message.name), " ",
-      el("time", { datetime: message.timestamp, class: "small" }, moment(message.timestamp)), " ", tag),
+      el("time", { datetime: message.timestamp, class: "small" }, (day === longDay(message.timestamp) ? clock : moment)(message.timestamp)), " ", tag),
     textOf(message.content));
   node.mark = (on) => {
     node.classList.toggle("marked", on);
@@ -42,11 +42,4 @@ function beginning(content) {
     end = index;
   }
   return content.slice(0, end);
-}
-
-/** A small number by which two speakers can be told apart, beside their names. */
-function voice(name) {
-  let sum = 0;
-  for (const character of name) sum = (sum * 31 + character.codePointAt(0)) % 997;
-  return sum % HUES;
 }

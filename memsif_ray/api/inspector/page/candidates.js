@@ -33,7 +33,7 @@ function score(name, value, theta) {
   return el("p", { class: reached ? "score reached" : "score" },
     el("span", { class: "score-name" }, name),
     el("span", { class: "bar", "aria-hidden": "true", vars }),
-    el("span", { class: "figures" }, `${value.toFixed(2)} of θ ${theta.toFixed(2)}`,
+    el("span", { class: "figures" }, `${value.toFixed(2)} ${reached ? "≥" : "<"} θ ${theta.toFixed(2)}`,
       el("span", { class: "unseen" }, reached ? ", reached" : ", not reached")));
 }
 

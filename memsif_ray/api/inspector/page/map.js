@@ -7,9 +7,11 @@ import { day } from "./when.js";
 const TOP = 26; // room for dates
 const BLOCK = 22;
 const LANE = 15;
-const LEAST = 7; // width of a block that can still be hit
+const LEAST = 6; // width of a block that can still be hit
 const GAP = 3;
 const PAUSE = 14; // between sessions
+const EDGE = 4; // padding of the scroller, for the outline of the focus
+const HINT = "Choose a topic to read it; its thread lights up.";
 
 /**
  * @param {object} structure of the conversation
@@ -17,10 +19,11 @@ const PAUSE = 14; // between sessions
  */
 export function makeMap(structure, open) {
   const scroller = el("div", { class: "map-scroller" });
+  const caption = el("p", { class: "small caption", "aria-hidden": "true" });
   const state = { blocks: [], cords: [], width: 0 };
 
   function draw() {
-    const places = layOut(structure.segments, scroller.clientWidth || 640);
+    const places = layOut(structure.segments, (scroller.clientWidth || 640) - 2 * EDGE);
     const height = TOP + BLOCK + structure.lanes * LANE + 18;
     state.blocks = structure.segments.map((segment, number) => block(segment, number, places[number]));
     state.cords = structure.threads.map((thread) => cord(thread, places));
@@ -41,16 +44,25 @@ export function makeMap(structure, open) {
       class: segment.open ? "block open" : "block", role: "button", tabindex: "-1", "aria-label": label,
       "data-number": number, focus: () => light(number), blur: dim,
       pointerenter: () => light(number), pointerleave: dim,
-    }, svg("title", {}, label), svg("rect", { x, y: TOP, width, height: BLOCK, rx: Math.min(5, width / 2) }));
+    }, svg("rect", { x, y: TOP, width, height: BLOCK, rx: Math.min(5, width / 2) }));
   }
 
   function light(number) {
-    structure.threads.forEach((thread, i) =>
-      state.cords[i].classList.toggle("lit", thread.places.includes(number)));
+    const segment = structure.segments[number];
+    const names = structure.threadsAt[number].map((thread) => ` · thread ${thread.name}`).join("");
+    caption.textContent = `${segmentName(segment)} · ${day(segment.began)}${names}`;
+    lightThreads((place) => place === number);
   }
 
+  /** Without a topic under the pointer, the threads of the marked ones stay lit. */
   function dim() {
-    for (const one of state.cords) one.classList.remove("lit");
+    caption.textContent = HINT;
+    lightThreads((place) => state.blocks[place].classList.contains("marked"));
+  }
+
+  function lightThreads(isChosen) {
+    structure.threads.forEach((thread, i) =>
+      state.cords[i].classList.toggle("lit", thread.places.some(isChosen)));
   }
 
   function onClick(event) {
@@ -91,32 +103,43 @@ export function makeMap(structure, open) {
       const here = structure.segments[number].message_ids.some((id) => marked.has(id));
       one.classList.toggle("marked", here);
     });
+    dim();
+    showMarked(state.blocks.find((one) => one.classList.contains("marked")));
+  }
+
+  /** Scroll sideways only: the page itself stays where the reader is. */
+  function showMarked(one) {
+    if (!one) return;
+    const box = one.getBoundingClientRect();
+    const frame = scroller.getBoundingClientRect();
+    if (box.left < frame.left || box.right > frame.right) scroller.scrollLeft += box.left - frame.left - frame.width / 2;
   }
 
   draw();
+  dim();
   const watch = new ResizeObserver(() => (scroller.isConnected ? onResize() : watch.disconnect()));
   watch.observe(scroller);
-  return { root: scroller, mark };
+  return { root: el("div", {}, scroller, structure.segments.length ? caption : null), mark };
 }
 
 const begins = (segments, number) =>
   number === 0 || segments[number].began.slice(0, 10) !== segments[number - 1].began.slice(0, 10);
 
-/** Left edges and widths: as wide as the topic is long, but never too small to hit. */
+/** Left edges and widths: what is left of the room is shared out by length. */
 function layOut(segments, available) {
   const pauses = segments.filter((_, number) => number && begins(segments, number)).length;
-  const fixed = pauses * PAUSE + segments.length * GAP;
+  const fixed = pauses * PAUSE + segments.length * (LEAST + GAP) - GAP;
   const messages = segments.reduce((sum, segment) => sum + segment.message_ids.length, 0) || 1;
-  const scale = Math.max((available - fixed) / messages, 1.5);
+  const scale = Math.max(available - fixed, 0) / messages;
   const places = [];
   let x = 0;
   segments.forEach((segment, number) => {
     if (number && begins(segments, number)) x += PAUSE;
-    const width = Math.max(segment.message_ids.length * scale, LEAST);
+    const width = LEAST + segment.message_ids.length * scale;
     places.push({ x, width });
     x += width + GAP;
   });
-  places.width = Math.max(Math.floor(x - GAP), 1);
+  places.width = Math.max(Math.round(x - GAP), 1);
   return places;
 }
 
@@ -141,7 +164,7 @@ function dates(segments, places) {
   let free = 0;
   return segments.flatMap((segment, number) => {
     const { x } = places[number];
-    const room = places.width - x;
+    const room = places.width - x; // some 74 pixels are a date
     if (!begins(segments, number) || x < free || room < 74) return [];
     free = x + 84;
     return [svg("text", { x, y: 13, "aria-hidden": "true" }, day(segment.began))];

@@ -1,43 +1,34 @@
 // The messages of a conversation, fetched from the start only as far as somebody looks.
 
-import { pages } from "./api.js";
+import { get } from "./api.js";
 
-const PAGE = 200;
+const FIRST = 200; // a quick beginning
+const THEN = 1000; // and few requests on the way to a message far inside
 
 export function messageSource(conversationId) {
   const path = `v1/conversations/${encodeURIComponent(conversationId)}/messages`;
   const found = [];
   const placeOf = new Map();
-  let source = pages(path, { limit: PAGE });
+  let cursor = null;
   let ended = false;
   let loading = Promise.resolve();
 
   async function next() {
-    const { value: page } = await source.next();
+    const page = await get(path, { limit: found.length ? THEN : FIRST, cursor });
     for (const message of page.results) {
       placeOf.set(message.id, found.length);
       found.push(message);
     }
-    ended = page.next_cursor === null;
+    cursor = page.next_cursor;
+    ended = cursor === null;
   }
 
-  /** Until `enough()` holds or there are no more; one caller after the other. */
+  /** Until `enough()` holds or there are no more; one caller after the other, each failing for itself. */
   function loadUntil(enough) {
     loading = loading.catch(() => {}).then(async () => {
-      try {
-        while (!ended && !enough()) await next();
-      } catch (fault) {
-        restart();
-        throw fault;
-      }
+      while (!ended && !enough()) await next();
     });
     return loading;
-  }
-
-  function restart() {
-    source = pages(path, { limit: PAGE });
-    found.length = 0;
-    placeOf.clear();
   }
 
   return {

@@ -20,7 +20,7 @@ function arranged(segments, trajectories) {
     .map((trajectory) => ({ ...trajectory, places: placesOf(trajectory, index) }))
     .filter((thread) => thread.places.length > 1)
     .sort((one, other) => one.places[0] - other.places[0])
-    .map((thread, number) => ({ ...thread, name: nameOf(thread, number), lane: 0 }));
+    .map((thread, number) => ({ ...thread, name: threadName(thread, number), lane: 0 }));
   const lanes = intoLanes(threads);
   const threadsAt = segments.map((_, place) => threads.filter((thread) => thread.places.includes(place)));
   return { segments, segmentOf, index, threads, threadsAt, lanes, span: spanOf(segments) };
@@ -29,7 +29,7 @@ function arranged(segments, trajectories) {
 const placesOf = (trajectory, index) =>
   trajectory.segment_ids.map((id) => index.get(id)).filter((place) => place !== undefined).sort((a, b) => a - b);
 
-const nameOf = (thread, number) => thread.entities.slice(0, 3).join(", ") || `Thread ${number + 1}`;
+export const threadName = (thread, number = 0) => thread.entities.slice(0, 3).join(", ") || `Thread ${number + 1}`;
 
 /** Give each thread the first lane that is free where it begins; returns how many lanes there are. */
 function intoLanes(threads) {

@@ -66,14 +66,15 @@ export function makeTimeline(conversation, structure) {
 
   function sessionBlock(messages) {
     const topics = grouped(messages, (message) => structure.segmentOf.get(message.id)?.id);
+    const day = longDay(messages[0].timestamp);
     return el("section", { class: "session" },
-      el("h3", {}, el("time", { datetime: messages[0].timestamp }, longDay(messages[0].timestamp))),
-      topics.map(topicBlock));
+      el("h3", {}, el("time", { datetime: messages[0].timestamp }, day)),
+      topics.map((topic) => topicBlock(topic, day)));
   }
 
-  function topicBlock(messages) {
+  function topicBlock(messages, day) {
     const segment = structure.segmentOf.get(messages[0].id);
-    const list = el("ol", { class: "messages" }, messages.map(place));
+    const list = el("ol", { class: "messages" }, messages.map((message) => place(message, day)));
     if (!segment) return el("section", { class: "topic loose" }, el("h4", {}, "Not yet in a topic"), list);
     const open = segment.open ? el("span", { class: "tag" }, "open") : null;
     return el("section", { class: "topic" },
@@ -97,8 +98,8 @@ export function makeTimeline(conversation, structure) {
       go("Later", "→", thread.places[at + 1]));
   }
 
-  function place(message) {
-    const node = bubble(message, state.marked.has(message.id));
+  function place(message, day) {
+    const node = bubble(message, state.marked.has(message.id), day);
     state.nodes.set(message.id, node);
     return node;
   }

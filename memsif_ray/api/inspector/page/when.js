@@ -4,11 +4,13 @@ const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short",
 const MOMENT = new Intl.DateTimeFormat(undefined, {
   day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit",
 });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const LONG = new Intl.DateTimeFormat(undefined, {
   weekday: "long", day: "numeric", month: "long", year: "numeric",
 });
 
 export const day = (iso) => DAY.format(new Date(iso));
+export const clock = (iso) => CLOCK.format(new Date(iso));
 export const moment = (iso) => MOMENT.format(new Date(iso));
 export const longDay = (iso) => LONG.format(new Date(iso));
 export const days = (from, to) => DAY.formatRange(new Date(from), new Date(to));

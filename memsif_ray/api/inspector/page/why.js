@@ -5,7 +5,7 @@ import { textOf } from "./bubble.js";
 import { hashOf } from "./conversations.js";
 import { button, el, faultNote, plural, say, words } from "./dom.js";
 import { interval, labels } from "./facts.js";
-import { segmentName } from "./structure.js";
+import { segmentName, threadName } from "./structure.js";
 import { day, moment, validity } from "./when.js";
 
 /**
@@ -46,12 +46,11 @@ function about(memory, view) {
 
 /** Messages by topic, in the order in which they were said. */
 function grounds({ messages, segments, trajectories }, view) {
-  const threads = new Map(trajectories.flatMap((t) => t.segment_ids.map((id) => [id, t])));
   const holding = (message) => segments.find((segment) => segment.message_ids.includes(message.id));
   const items = messages.map((message) => {
     const segment = holding(message);
     return el("li", {},
-      el("p", { class: "small" }, placeName(segment, segment && threads.get(segment.id))),
+      el("p", { class: "small" }, placeName(segment, trajectories)),
       el("blockquote", {}, textOf(message.content)),
       el("p", { class: "source" },
         el("span", { class: "small" }, el("bdi", {}, message.name), ` · ${moment(message.timestamp)}`),
@@ -61,10 +60,11 @@ function grounds({ messages, segments, trajectories }, view) {
   return el("section", {}, el("h3", {}, "Why"), items.length ? el("ol", { class: "plain grounds" }, items) : none);
 }
 
-function placeName(segment, trajectory) {
+function placeName(segment, trajectories) {
   if (!segment) return "Outside any topic";
-  const thread = trajectory?.segment_ids.length > 1 ? `, a thread of ${trajectory.segment_ids.length} topics` : "";
-  return ["Topic ", el("bdi", {}, segmentName(segment)), thread];
+  const threads = trajectories.filter((one) => one.segment_ids.length > 1 && one.segment_ids.includes(segment.id));
+  return ["Topic ", el("bdi", {}, segmentName(segment)),
+    threads.map((one) => [" · thread ", el("bdi", {}, threadName(one))]).flat()].flat();
 }
 
 function questions(queries) {
