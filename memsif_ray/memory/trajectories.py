@@ -58,6 +58,7 @@ class TrajectoryBuilder:
 
     async def assign(self, segment: Segment, pool: Pool) -> str:
         """Add `segment` to the best compatible trajectory, or to a new one; returns its id."""
+        self._reserve(pool)
         case = TrajectoryCase(segment, self._candidates(pool))
         ruling = TrajectoryRuling(frozenset(), "threshold", "no candidate")
         if case.candidates:
@@ -83,6 +84,7 @@ class TrajectoryBuilder:
     def restore(self, assigned: Sequence[tuple[str, str, Pool]], decisions: Sequence[Decision]) -> None:
         """Take over stored assignments: (segment id, trajectory id, pool of the segment), in order."""
         for segment_id, trajectory_id, pool in assigned:
+            self._reserve(pool)
             index = _index(trajectory_id)
             if index == len(self._pools):
                 self._new(pool)
@@ -111,12 +113,15 @@ class TrajectoryBuilder:
     def _new(self, pool: Pool) -> int:
         self._pools.append(pool.copy())
         self._members.append([])
+        return len(self._pools) - 1
+
+    def _reserve(self, pool: Pool) -> None:
+        """Room for one more trajectory, as wide as this pool: those of blank messages have no width."""
         rows, width = self._directions.shape
-        if len(self._pools) > rows or len(pool.total) > width:  # blank segments have no width
+        if len(self._pools) >= rows or len(pool.total) > width:
             grown = np.zeros((max(64, 2 * rows), max(width, len(pool.total))), dtype=np.float32)
             grown[:rows, :width] = self._directions
             self._directions = grown
-        return len(self._pools) - 1
 
     def _refresh(self, index: int, pool: Pool) -> None:
         grown = self._pools[index]
