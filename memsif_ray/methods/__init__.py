@@ -10,19 +10,19 @@ from memsif_ray.methods.abstain import Abstain
 from memsif_ray.methods.base import MemoryMethod, Tables, Tools
 from memsif_ray.methods.com import ChainOfMemory
 from memsif_ray.methods.full_context import FullContext
-from memsif_ray.methods.gam import Gam
+from memsif_ray.methods.gam.method import Gam
 from memsif_ray.methods.groups import GROUPS, expand
-from memsif_ray.methods.lightmem import LightMem, with_compressor
-from memsif_ray.methods.mem0 import Mem0
-from memsif_ray.methods.mem0_additive import Mem0Additive
-from memsif_ray.methods.mem0_official import Mem0Official
-from memsif_ray.methods.memgas import MemGAS
-from memsif_ray.methods.memoryos import MemoryOS
+from memsif_ray.methods.lightmem.method import LightMem, with_compressor
+from memsif_ray.methods.mem0.additive import Mem0Additive
+from memsif_ray.methods.mem0.classic import Mem0
+from memsif_ray.methods.mem0.official import Mem0Official
+from memsif_ray.methods.memgas.method import MemGAS
+from memsif_ray.methods.memoryos.method import MemoryOS
 from memsif_ray.methods.memsif import ABLATIONS, MemSIF
 from memsif_ray.methods.naive_rag import NaiveRag
 from memsif_ray.methods.oracle import Oracle
-from memsif_ray.methods.simplemem import SimpleMem
-from memsif_ray.methods.xmemory import XMemory
+from memsif_ray.methods.simplemem.method import SimpleMem
+from memsif_ray.methods.xmemory.method import XMemory
 
 __all__ = ["GROUPS", "METHODS", "MemoryMethod", "Tables", "Tools", "expand", "make_method"]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from memsif_ray.methods.compression import share_of_neighbour
+from memsif_ray.methods.lightmem.compression import share_of_neighbour
 
 # Tokens 0 and 1 are the first text, 2 the second, 3 and 4 the third.
 WEIGHTS = np.array(

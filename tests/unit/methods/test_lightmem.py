@@ -9,9 +9,9 @@ import pytest
 
 from memsif_ray.config import RunConfig
 from memsif_ray.errors import ConfigError, ServiceBusy
-from memsif_ray.methods.lightmem import LightMem
-from memsif_ray.methods.lightmem_buffers import batches, boundaries, topics
-from memsif_ray.methods.lightmem_sleep import changers, update_queues
+from memsif_ray.methods.lightmem.buffers import batches, boundaries, topics
+from memsif_ray.methods.lightmem.method import LightMem
+from memsif_ray.methods.lightmem.sleep import changers, update_queues
 from tests.unit.methods.small_histories import history, method_of, question, tools_for
 
 

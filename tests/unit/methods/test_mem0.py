@@ -12,8 +12,8 @@ from memsif_ray.clients.tokens import EstimatingCounter
 from memsif_ray.config import RunConfig
 from memsif_ray.errors import ServiceBusy
 from memsif_ray.methods.base import Tools
-from memsif_ray.methods.mem0 import Mem0
-from memsif_ray.methods.mem0_batches import batches_of
+from memsif_ray.methods.mem0.batches import batches_of
+from memsif_ray.methods.mem0.classic import Mem0
 from memsif_ray.types import Category, Conversation, Message, Question
 
 HOME = "Ann lives in Lille."

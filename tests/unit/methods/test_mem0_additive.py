@@ -12,8 +12,8 @@ from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
 from memsif_ray.clients.tokens import EstimatingCounter
 from memsif_ray.config import RunConfig
 from memsif_ray.methods.base import Tools
-from memsif_ray.methods.mem0_additive import Mem0Additive, normalised
-from memsif_ray.methods.mem0_entities import damping
+from memsif_ray.methods.mem0.additive import Mem0Additive, normalised
+from memsif_ray.methods.mem0.entities import damping
 from memsif_ray.types import Category, Conversation, Message, Note, Question
 
 HOME, CAT = "Ann lives in Lille.", "Ann has a cat."

@@ -6,7 +6,7 @@ import pytest
 
 from memsif_ray.config import RunConfig
 from memsif_ray.errors import ConfigError, DataError, ServiceBusy
-from memsif_ray.methods.mem0_official import Mem0Official
+from memsif_ray.methods.mem0.official import Mem0Official
 from tests.contracts.test_methods import (
     CONFIG,
     EMPTY,

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from memsif_ray.methods.memgas_graph import edges_between, granularity_weights, joined, pagerank, seeds
+from memsif_ray.methods.memgas.graph import edges_between, granularity_weights, joined, pagerank, seeds
 from tests.unit.methods.small_histories import history, method_of, question, tools_for
 
 SESSIONS = (

@@ -13,9 +13,9 @@ from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
 from memsif_ray.clients.tokens import EstimatingCounter
 from memsif_ray.config import RunConfig
 from memsif_ray.methods.base import Tools
-from memsif_ray.methods.memoryos import MemoryOS
-from memsif_ray.methods.memoryos_pages import Topic, pages_of, sides_of
-from memsif_ray.methods.memoryos_sessions import MidTerm, Usage
+from memsif_ray.methods.memoryos.method import MemoryOS
+from memsif_ray.methods.memoryos.pages import Topic, pages_of, sides_of
+from memsif_ray.methods.memoryos.sessions import MidTerm, Usage
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.types import Category, Conversation, Message, Note, Question
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from memsif_ray.methods.simplemem_search import Conditions, Statement
+from memsif_ray.methods.simplemem.search import Conditions, Statement
 from memsif_ray.types import Context, Note
 from tests.unit.methods.by_prompt import asked, by_prompt, stored
 from tests.unit.methods.small_histories import history, method_of, question, tools_for

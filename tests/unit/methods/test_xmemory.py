@@ -5,8 +5,8 @@ import pytest
 
 from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
 from memsif_ray.methods.notebook import NoteBook
-from memsif_ray.methods.xmemory_doubt import LOGPROBS, PROXY, Doubt
-from memsif_ray.methods.xmemory_search import Hierarchy, Hit, ReadingLimits, cover, gate
+from memsif_ray.methods.xmemory.doubt import LOGPROBS, PROXY, Doubt
+from memsif_ray.methods.xmemory.search import Hierarchy, Hit, ReadingLimits, cover, gate
 from memsif_ray.types import Context, Note
 from tests.unit.methods.by_prompt import asked, by_prompt, stored
 from tests.unit.methods.small_histories import GivenEmbedder, history, method_of, question, tools_for

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from memsif_ray.methods.xmemory_themes import (
+from memsif_ray.methods.xmemory.themes import (
     Facts,
     ThemeLimits,
     attach,

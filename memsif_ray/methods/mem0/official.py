@@ -40,7 +40,7 @@ from memsif_ray.config import RunConfig, Strict
 from memsif_ray.errors import ConfigError, DataError, MemsifError
 from memsif_ray.memory.dates import spoken
 from memsif_ray.methods.base import Tables, Tools, settings_of
-from memsif_ray.methods.mem0_batches import Batch, batches_of, memory_context, spoken_messages
+from memsif_ray.methods.mem0.batches import Batch, batches_of, memory_context, spoken_messages
 from memsif_ray.text import is_blank
 from memsif_ray.types import CallScope, ChatRequest, Context, Conversation, Decision, Note, Question
 

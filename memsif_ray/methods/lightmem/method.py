@@ -41,9 +41,9 @@ from memsif_ray.config import RunConfig, Strict
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.dates import spoken
 from memsif_ray.methods.base import Tables, Tools, settings_of
-from memsif_ray.methods.compression import MODEL, Compressor, llmlingua
-from memsif_ray.methods.lightmem_buffers import Piece, batches, boundaries, topics
-from memsif_ray.methods.lightmem_sleep import sleep
+from memsif_ray.methods.lightmem.buffers import Piece, batches, boundaries, topics
+from memsif_ray.methods.lightmem.compression import MODEL, Compressor, llmlingua
+from memsif_ray.methods.lightmem.sleep import sleep
 from memsif_ray.methods.lines import chronological, pack
 from memsif_ray.methods.note_lines import note_item
 from memsif_ray.methods.notebook import NoteBook

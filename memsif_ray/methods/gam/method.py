@@ -36,7 +36,7 @@ from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.dates import spoken
 from memsif_ray.memory.evidence import dated_line
 from memsif_ray.methods.base import Tables, Tools, settings_of
-from memsif_ray.methods.gam_research import Page, Research, SearchLimits
+from memsif_ray.methods.gam.research import Page, Research, SearchLimits
 from memsif_ray.methods.lines import chronological, pack
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room, shortened

@@ -39,7 +39,7 @@ from memsif_ray.methods.base import Tables, Tools, settings_of
 from memsif_ray.methods.lines import chronological, pack
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room, shortened
-from memsif_ray.methods.simplemem_search import Search, SearchLimits, Statement
+from memsif_ray.methods.simplemem.search import Search, SearchLimits, Statement
 from memsif_ray.methods.sources import closest, numbered, ranked_ids, texts
 from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank

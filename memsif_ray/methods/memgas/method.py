@@ -42,8 +42,8 @@ from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.evidence import dated_line
 from memsif_ray.methods.base import Tables, Tools, settings_of
 from memsif_ray.methods.lines import chronological, message_item, pack
-from memsif_ray.methods.memgas_graph import Floats, edges_between, granularity_weights, pagerank, seeds
-from memsif_ray.methods.memgas_nodes import GRANULARITIES, Session, describe, sessions_of
+from memsif_ray.methods.memgas.graph import Floats, edges_between, granularity_weights, pagerank, seeds
+from memsif_ray.methods.memgas.nodes import GRANULARITIES, Session, describe, sessions_of
 from memsif_ray.methods.note_lines import note_item
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room

@@ -33,8 +33,14 @@ from memsif_ray.config import RunConfig, Strict
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.lexical import LexicalIndex, lexical_terms
 from memsif_ray.methods.base import Tables, Tools, settings_of
-from memsif_ray.methods.mem0_batches import Batch, batches_of, memory_context, one_line, spoken_messages
-from memsif_ray.methods.mem0_entities import WEIGHT, EntityIndex
+from memsif_ray.methods.mem0.batches import (
+    Batch,
+    batches_of,
+    memory_context,
+    one_line,
+    spoken_messages,
+)
+from memsif_ray.methods.mem0.entities import WEIGHT, EntityIndex
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank

@@ -8,7 +8,7 @@ from collections.abc import Collection, Set
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
-from memsif_ray.methods.memoryos_pages import Topic
+from memsif_ray.methods.memoryos.pages import Topic
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.types import Note, Vector
 

@@ -44,10 +44,10 @@ from memsif_ray.methods.base import Tables, Tools, settings_of
 from memsif_ray.methods.lines import chronological, message_item, pack
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.sources import ranked_ids
-from memsif_ray.methods.xmemory_doubt import Doubt
-from memsif_ray.methods.xmemory_episodes import Writer, WritingLimits, note_line
-from memsif_ray.methods.xmemory_search import Hierarchy, Hit, ReadingLimits, gate
-from memsif_ray.methods.xmemory_themes import ThemeLimits, centroid, themes_of
+from memsif_ray.methods.xmemory.doubt import Doubt
+from memsif_ray.methods.xmemory.episodes import Writer, WritingLimits, note_line
+from memsif_ray.methods.xmemory.search import Hierarchy, Hit, ReadingLimits, gate
+from memsif_ray.methods.xmemory.themes import ThemeLimits, centroid, themes_of
 from memsif_ray.text import is_blank
 from memsif_ray.types import Context, ContextItem, Conversation, Decision, Message, Note, Question
 

@@ -33,8 +33,8 @@ from pydantic import Field
 from memsif_ray.config import RunConfig, Strict
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.methods.base import Tables, Tools, settings_of
-from memsif_ray.methods.mem0_batches import batches_of, memory_context, one_line, spoken_messages
-from memsif_ray.methods.mem0_store import SpeakerStore
+from memsif_ray.methods.mem0.batches import batches_of, memory_context, one_line, spoken_messages
+from memsif_ray.methods.mem0.store import SpeakerStore
 from memsif_ray.methods.together import together
 from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank

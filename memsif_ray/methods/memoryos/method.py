@@ -36,10 +36,10 @@ from memsif_ray.config import RunConfig, Strict
 from memsif_ray.memory.evidence import dated_line
 from memsif_ray.methods.base import Tables, Tools, settings_of
 from memsif_ray.methods.lines import chronological, message_item, pack
-from memsif_ray.methods.memoryos_pages import Page, Reading, pages_of, read_pages, sides_of
-from memsif_ray.methods.memoryos_profile import OTHER, PROFILE, USER, LongTerm
-from memsif_ray.methods.memoryos_sessions import KIND as SESSION
-from memsif_ray.methods.memoryos_sessions import MidTerm, unread
+from memsif_ray.methods.memoryos.pages import Page, Reading, pages_of, read_pages, sides_of
+from memsif_ray.methods.memoryos.profile import OTHER, PROFILE, USER, LongTerm
+from memsif_ray.methods.memoryos.sessions import KIND as SESSION
+from memsif_ray.methods.memoryos.sessions import MidTerm, unread
 from memsif_ray.methods.note_lines import message_ids_of, note_item
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.text import is_blank

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from memsif_ray.config import Strict
 from memsif_ray.methods.notebook import NoteBook
-from memsif_ray.methods.xmemory_doubt import Doubt
-from memsif_ray.methods.xmemory_episodes import note_line
-from memsif_ray.methods.xmemory_themes import centroid, nearest
+from memsif_ray.methods.xmemory.doubt import Doubt
+from memsif_ray.methods.xmemory.episodes import note_line
+from memsif_ray.methods.xmemory.themes import centroid, nearest
 from memsif_ray.types import Decision, Matrix, Note, Question, Vector
 
 _FEW, _SOME = 3, 10

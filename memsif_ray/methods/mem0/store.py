@@ -8,7 +8,7 @@ from typing import Any
 
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.methods.base import Tools
-from memsif_ray.methods.mem0_batches import Batch, one_line
+from memsif_ray.methods.mem0.batches import Batch, one_line
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.together import together
 from memsif_ray.prompts.asking import ask

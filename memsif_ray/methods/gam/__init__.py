@@ -1,0 +1,1 @@
+"""GAM: abstracts of sessions, researched anew for every question."""

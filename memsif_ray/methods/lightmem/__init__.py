@@ -1,0 +1,1 @@
+"""LightMem: compressed input, segments, and updates while asleep."""

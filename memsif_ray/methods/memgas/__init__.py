@@ -1,0 +1,1 @@
+"""MemGAS: a graph of sessions at four granularities."""

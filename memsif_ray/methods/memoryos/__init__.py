@@ -1,0 +1,1 @@
+"""MemoryOS: short, mid and long-term memory of pages."""

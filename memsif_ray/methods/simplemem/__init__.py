@@ -1,0 +1,1 @@
+"""SimpleMem: self-contained statements in three indexes."""

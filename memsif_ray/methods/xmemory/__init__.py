@@ -1,0 +1,1 @@
+"""xMemory: themes over facts over episodes."""
