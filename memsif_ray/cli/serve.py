@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import signal
 import socket
 import threading
@@ -18,6 +19,8 @@ from memsif_ray.cli.stores import Data, Store
 from memsif_ray.errors import ConfigError, ServiceBusy
 
 if TYPE_CHECKING:
+    from ray.serve import Application
+
     from serve.laptop import LaptopArgs
 
 _APP = "memory"
@@ -106,14 +109,26 @@ def _running(args: LaptopArgs, host: str, port: int) -> Iterator[None]:
     with ray_session(ExecutionConfig()):
         if ray_serve.status().proxies:
             raise ConfigError("Ray Serve already runs on this cluster: deploy serve/laptop.yaml there")
+        logging.getLogger("ray.serve").setLevel(logging.WARNING)
         ray_serve.start(proxy_location="HeadOnly", http_options={"host": host, "port": port})
         try:
-            ray_serve.run(app(args), name=_APP, route_prefix="/")
+            _deploy(app(args))
             yield
         finally:
             # First the application, while the proxy still brings answers to those who wait for one.
             ray_serve.delete(_APP)
             ray_serve.shutdown()  # type: ignore[no-untyped-call]
+
+
+def _deploy(application: Application) -> None:
+    from ray import serve as ray_serve
+
+    try:
+        ray_serve.run(application, name=_APP, route_prefix="/")
+    except RuntimeError as exc:  # which says only that it failed; the cause is in the status
+        deployments = ray_serve.status().applications[_APP].deployments.values()
+        causes = [one.message.strip().rpartition("\n")[2] for one in deployments if one.message]
+        raise ConfigError(f"the service did not start: {'; '.join(causes) or exc}") from exc
 
 
 def _await_ready(url: str, stop: threading.Event) -> None:

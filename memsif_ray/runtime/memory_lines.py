@@ -1,9 +1,9 @@
-"""Calls to shard actors: bounded, sent again where that is harmless, failing as what they are."""
+"""Calls to shard actors: sent again where that is harmless, failing as what they are."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import ray
@@ -13,51 +13,48 @@ from memsif_ray.errors import MemsifError, ServiceBusy
 from memsif_ray.runtime.memory_shards import RETRY_AFTER_S, Shards
 
 T = TypeVar("T")
+Method = Callable[..., Awaitable[T]]
+"""A method of `Conversations`; its name is sent, and its type says what comes back."""
 
 _TRIES_AGAIN = 5
 """Times that Ray sends a call again to a restarted shard: only those that may be done twice."""
 _REPEATABLE = frozenset(
     {"ingest", "search", "conversations", "messages", "memories", "memory", "history", "provenance"}
-    | {"segments", "trajectories", "candidates", "operation", "export", "usage", "audit", "load", "check"}
+    | {"segments", "trajectories", "candidates", "operation", "export", "usage", "audit"}
 )
 """Reads, and ingests, which always have an idempotency key when they get here."""
 
 
 class ShardLine:
-    """Calls to one shard, a bounded number at a time."""
+    """To one shard."""
 
     def __init__(self, shards: Shards, number: int) -> None:
         """Look for the actor when it is first needed."""
         self._shards, self._number = shards, number
-        self._most = shards.config.calls_in_flight + shards.config.calls_queued
-        self._open = 0
         self._actor: Any = None
 
-    async def send(self, method: Callable[..., Awaitable[T]], *args: Any, **options: Any) -> T:
-        """The result of a method of `Conversations` over there; its own error, if it raises one.
+    async def send(self, method: Method[T], *args: Any, **options: Any) -> T:
+        """The result of a method over there; its own error, if it raises one.
 
         Raises:
-            ServiceBusy: When too many calls wait already, or the shard died with this one.
+            ServiceBusy: When too many calls wait over there, or the shard died with this one.
         """
-        if self._open >= self._most:
-            raise ServiceBusy("too many calls wait for a shard", "shard_full", RETRY_AFTER_S)
-        self._open += 1
-        try:
-            result: T = await self._sent(method.__name__, args, options)
-            return result
-        finally:
-            self._open -= 1
-
-    async def care(self, method: Callable[..., Awaitable[T]]) -> T:
-        """The same for questions about its health, which never wait behind others."""
-        result: T = await self._sent(method.__name__, (), {}, concurrency_group="care")
+        name = method.__name__
+        call = (await self._found()).call.options(max_task_retries=_TRIES_AGAIN if name in _REPEATABLE else 0)
+        result: T = await self._result(call.remote(name, args, options))
         return result
 
-    async def _sent(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any], **how: Any) -> Any:
+    async def care(self, method: Method[T]) -> T:
+        """The same for questions about its health, which never wait behind others."""
+        result: T = await self._result((await self._found()).care.remote(method.__name__))
+        return result
+
+    async def _found(self) -> Any:
         if self._actor is None:
             self._actor = await asyncio.to_thread(self._shards.find, self._number)
-        again = _TRIES_AGAIN if name in _REPEATABLE else 0
-        call = self._actor.call.options(max_task_retries=again, **how).remote(name, args, options)
+        return self._actor
+
+    async def _result(self, call: Any) -> Any:
         try:
             return await call
         except asyncio.CancelledError:

@@ -48,6 +48,8 @@ LOGGER = logging.getLogger(__name__)
 RETRY_AFTER_S = 1.0
 _DRAIN_S = 20.0
 """How long calls may go on once a shard is told to end; digestion is stored piece by piece anyway."""
+_OPEN_CALLS = 10_000
+"""Calls that a shard may refuse at a time, as far as Ray is concerned."""
 
 
 class ShardsConfig(Strict):
@@ -102,28 +104,40 @@ class MemoryShard:
         self._opening = asyncio.Lock()
         self._open: Conversations | None = None
         self._resuming: asyncio.Task[None] | None = None
-        self._in_flight = 0
+        self._slots = asyncio.Semaphore(config.calls_in_flight)
+        self._calls = 0
         self._draining = False
 
     async def call(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-        """Do what the `Backend` method of that name does."""
+        """Do what the `Backend` method of that name does.
+
+        Raises:
+            ServiceBusy: When too many wait already, or the shard is about to end.
+        """
         if self._draining:
             raise ServiceBusy("memory is shutting down", "shutting_down", RETRY_AFTER_S)
-        self._in_flight += 1
+        if self._calls >= self._config.calls_in_flight + self._config.calls_queued:
+            raise ServiceBusy("too many calls wait for a shard", "shard_full", RETRY_AFTER_S)
+        self._calls += 1
         try:
-            return await getattr(await self._conversations(), name)(*args, **options)
+            async with self._slots:
+                return await getattr(await self._conversations(), name)(*args, **options)
         finally:
-            self._in_flight -= 1
+            self._calls -= 1
+
+    async def care(self, name: str) -> Any:
+        """The same for questions about its health, which wait behind nobody: busy is not dead."""
+        return await getattr(await self._conversations(), name)()
 
     async def drain(self) -> None:
         """Finish what has begun, take nothing more, and let go of the store."""
         self._draining = True
         try:
             async with asyncio.timeout(_DRAIN_S):
-                while self._in_flight:
+                while self._calls:
                     await asyncio.sleep(0.05)
         except TimeoutError:
-            LOGGER.warning("shard %d ends with %d calls at work", self._number, self._in_flight)
+            LOGGER.warning("shard %d ends with %d calls at work", self._number, self._calls)
         if self._open is not None:
             await self._open.close()
 
@@ -189,8 +203,9 @@ class Shards:
     def start(self, number: int) -> Any:
         """A handle to the actor, made if need be; one that dies is restarted by Ray as often as needed.
 
-        It reserves no CPU: it waits for models nearly all the time. Health checks have room of their own, so
-        that a busy shard does not look like a dead one.
+        It reserves no CPU: it waits for models nearly all the time. It bounds its calls itself, so that
+        health checks get through. (Ray's concurrency groups would not do: each has an event loop of its own,
+        and connections belong to one.)
         """
         actor = ray.remote(MemoryShard).options(
             name=self.name(number),
@@ -200,8 +215,7 @@ class Shards:
             num_cpus=0,
             resources=dict(self.config.placement) or None,
             max_restarts=-1,
-            max_concurrency=self.config.calls_in_flight,
-            concurrency_groups={"care": 4},
+            max_concurrency=_OPEN_CALLS,
         )
         return actor.remote(self.config, number)
 
@@ -228,9 +242,7 @@ class Keeper:
         """
         actors = await asyncio.to_thread(lambda: [self._shards.start(number) for number in self._numbers])
         try:
-            await asyncio.gather(
-                *(actor.call.options(concurrency_group="care").remote("load", (), {}) for actor in actors)
-            )
+            await asyncio.gather(*(actor.care.remote("load") for actor in actors))
         except ray.exceptions.RayActorError as exc:
             raise ServiceBusy("a shard is restarting", "shard_restarting", RETRY_AFTER_S) from exc
 
@@ -241,7 +253,7 @@ class Keeper:
     def _end(self, number: int) -> None:
         try:
             actor = self._shards.find(number)
-            ray.get(actor.drain.options(concurrency_group="care").remote(), timeout=_DRAIN_S * 1.5)
+            ray.get(actor.drain.remote(), timeout=_DRAIN_S * 1.5)
         except ServiceBusy:
             return
         except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError, MemsifError) as exc:
