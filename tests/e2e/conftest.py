@@ -28,7 +28,7 @@ def serving(app):
             thread.join()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop, left running, would be in the way of asynchronous tests
 def browser():
     playwright = pytest.importorskip("playwright.sync_api")
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -41,7 +41,7 @@ def browser():
         found.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def recordings():
     return [recorded.ines_and_rowan(), recorded.hostile(), recorded.long(), *recorded.sundry()]
 
@@ -68,14 +68,14 @@ def open_page(browser, server):
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(10_000)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on(
             "console", lambda line: wrong.append(line.text) if line.type in ("error", "warning") else None
         )
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{address or server}/inspector/{place}")
-        page.wait_for_selector("#conversations li, .fault, #key")
+        page.wait_for_selector("#conversations li, #conversations .fault, #key:focus", state="attached")
         return page
 
     opened.wrong = wrong

@@ -64,7 +64,7 @@ def test_candidates_show_both_scores_against_theta(open_page):
     page = open_page(FRIENDS)
     page.get_by_role("tab", name="Candidates").click()
     page.wait_for_selector(".candidate")
-    figures = page.locator(".candidate").nth(1).locator(".figures").all_inner_texts()
+    figures = page.locator(".candidate").nth(1).locator(".figures").all_text_contents()
     assert figures == ["0.52 ≥ θ 0.45, reached", "0.31 < θ 0.45, not reached"]
     page.get_by_role("link", name="an ActiveFact").click()
     page.wait_for_selector(".why .queries")
@@ -94,7 +94,7 @@ def test_the_list_of_conversations_grows_by_pages(open_page):
     page = open_page()
     assert page.locator("#conversations li").count() == 50
     page.get_by_role("button", name="Show more").click()
-    page.wait_for_function("document.querySelectorAll('#conversations li').length === 63")
+    page.wait_for_selector("#conversations li:nth-child(63)")
     assert page.get_by_role("button", name="Show more").count() == 0
 
 
@@ -158,7 +158,12 @@ def test_axe_finds_nothing(open_page, scheme, width):
     for name in ("Candidates", "Search", "Ask"):
         page.get_by_role("tab", name=name).click()
         found[name] = axe.run(page).response["violations"]
-    told = [(where, rule["id"], node["html"]) for where, rules in found.items() for rule in rules for node in rule["nodes"]]  # fmt: skip  # noqa: E501
+    told = [
+        (where, rule["id"], node["html"])
+        for where, rules in found.items()
+        for rule in rules
+        for node in rule["nodes"]
+    ]
     assert told == []
 
 

@@ -54,7 +54,7 @@ export async function openConversation(conversationId) {
     { id: "search", label: "Search", content: searchPanel(view) },
     { id: "ask", label: "Ask", content: askPanel(view) },
   ]);
-  byId("memory").replaceChildren(tabs, why);
+  byId("memory").replaceChildren(el("h2", { class: "unseen" }, "Memory"), tabs, why);
   return (memoryId) => showFact(memoryId, { tabs, why, view, timeline });
 }
 
@@ -89,5 +89,6 @@ async function showFact(memoryId, { tabs, why, view, timeline }) {
 
 function backToMemory() {
   showView("memory");
-  byId("memory").querySelector(".why h2, [role=tab][aria-selected=true]")?.focus();
+  const places = byId("memory").querySelectorAll(".why h2, [role=tab][aria-selected=true]");
+  [...places].find((place) => place.checkVisibility())?.focus();
 }

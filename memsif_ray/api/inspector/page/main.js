@@ -53,7 +53,7 @@ async function enter(conversationId, visit, toFact) {
   }
   if (!toFact) byId("conversation").querySelector("h1").focus();
   window.scrollTo(0, 0);
-  byId("main").scrollTop = 0;
+  byId("reading").scrollTop = 0;
 }
 
 function arrange(isOpen) {
