@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
 
-from analysis.diagnosis_pages import (
+from analysis.diagnosis.pages import (
     Report,
     as_text,
     corpus_report,
@@ -29,10 +29,10 @@ from jobs.arguments import parse_kind
 from memsif_ray.config import RunConfig
 from memsif_ray.diagnostics.dispersion import Reading
 from memsif_ray.errors import ConfigError, DataError
-from memsif_ray.runtime.diagnosis import diagnose_corpus, diagnose_nce
-from memsif_ray.runtime.diagnosis_dum import diagnose_dum
-from memsif_ray.runtime.diagnosis_tsm import diagnose_tsm
-from memsif_ray.runtime.diagnosis_validation import diagnose_validation
+from memsif_ray.runtime.diagnosis.dum import diagnose_dum
+from memsif_ray.runtime.diagnosis.model_free import diagnose_corpus, diagnose_nce
+from memsif_ray.runtime.diagnosis.tsm import diagnose_tsm
+from memsif_ray.runtime.diagnosis.validation import diagnose_validation
 from memsif_ray.runtime.tasks import JobResult
 
 Outcome = tuple[Report, JobResult | None]

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from analysis.diagnosis_pages import as_text
-from analysis.oas_costs import label_grid
+from analysis.diagnosis.pages import as_text
+from analysis.oas.costs import label_grid
 from jobs.arguments import parse
 from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.runtime.labelling import label_actions

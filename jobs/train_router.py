@@ -14,9 +14,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from analysis.diagnosis_pages import as_text
-from analysis.oas import study
-from analysis.oas_page import shown, write_oas_page
+from analysis.diagnosis.pages import as_text
+from analysis.oas.page import shown, write_oas_page
+from analysis.oas.study import study
 from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.packing.folds import PAPER_SPLIT
 from memsif_ray.storage.files import write_text

@@ -194,8 +194,8 @@ class Fact:
     """One version of a fact, traceable to messages.
 
     Bi-temporal: `ingested_at` says when memory learned it (the time of the message that taught it),
-    `valid_from`/`valid_to` when it holds in the world. `status` is `active`, `superseded`, `merged`, `retracted`
-    (by a person), or `erased`: then nothing but its id, its times and its place in the log is left.
+    `valid_from`/`valid_to` when it holds in the world. `status` is `active`, `superseded`, `merged`,
+    `retracted` (by a person), or `erased`: then only its id, its times and its place in the log are left.
     """
 
     fact_id: str

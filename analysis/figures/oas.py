@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.figures.style import PALETTE, look, new_figure, new_panels
-from analysis.oas import Accuracy
+from analysis.oas.study import Accuracy
 from memsif_ray.packing.actions import ACTIONS
 from memsif_ray.packing.evaluation import STRATA, PolicyRow, ReliabilityRow, StratumRow
 from memsif_ray.packing.inference import Difference

@@ -41,8 +41,8 @@ def nce(
 
     Writes the ids of those questions to a file for `memsif run --questions FILE`. Needs no model.
     """
-    from analysis.diagnosis_pages import nce_report
-    from memsif_ray.runtime.diagnosis import diagnose_nce
+    from analysis.diagnosis.pages import nce_report
+    from memsif_ray.runtime.diagnosis.model_free import diagnose_nce
 
     found = diagnose_nce(config_of(data, conversations, output), ids)
     report = nce_report(
@@ -71,8 +71,8 @@ def stats(
     data: Data = None, conversations: Conversations = None, output: Output = None, as_json: AsJson = False
 ) -> None:
     """Sessions, tokens, days and questions, as in the paper's Table 12. Needs no model."""
-    from analysis.diagnosis_pages import corpus_report
-    from memsif_ray.runtime.diagnosis import TOKENIZER, diagnose_corpus
+    from analysis.diagnosis.pages import corpus_report
+    from memsif_ray.runtime.diagnosis.model_free import TOKENIZER, diagnose_corpus
 
     note(f"counting tokens of {TOKENIZER}")
     found = diagnose_corpus(config_of(data, conversations, output))
@@ -111,8 +111,8 @@ def tsm(
         data, conversations, output, {"embedder.model": embedder, **parse_settings(settings or [])}
     )
     with stdout_kept_clean():
-        from analysis.diagnosis_pages import tsm_report
-        from memsif_ray.runtime.diagnosis_tsm import diagnose_tsm, pair_samples
+        from analysis.diagnosis.pages import tsm_report
+        from memsif_ray.runtime.diagnosis.tsm import diagnose_tsm, pair_samples
 
         found = diagnose_tsm(config)
     folder = found.job.folder

@@ -69,9 +69,9 @@ def validate(
         },
     )
     with stdout_kept_clean():
-        from analysis.diagnosis_pages import validation_report
+        from analysis.diagnosis.pages import validation_report
         from memsif_ray.diagnostics.validation import rates
-        from memsif_ray.runtime.diagnosis_validation import diagnose_validation
+        from memsif_ray.runtime.diagnosis.validation import diagnose_validation
 
         found = diagnose_validation(config)
     report = validation_report(
@@ -127,9 +127,9 @@ def dum(
     }
     config = with_judge_endpoint(config_of(data, conversations, output, overrides))
     with stdout_kept_clean():
-        from analysis.diagnosis_pages import dum_report
+        from analysis.diagnosis.pages import dum_report
         from memsif_ray.diagnostics.dum import summary
-        from memsif_ray.runtime.diagnosis_dum import diagnose_dum
+        from memsif_ray.runtime.diagnosis.dum import diagnose_dum
 
         found = diagnose_dum(config)
     folder = found.scored.folder.path

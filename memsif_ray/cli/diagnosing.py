@@ -12,7 +12,7 @@ from memsif_ray.cli.output import note, print_result
 from memsif_ray.config import RunConfig, load_run_config
 
 if TYPE_CHECKING:
-    from analysis.diagnosis_pages import Report
+    from analysis.diagnosis.pages import Report
     from memsif_ray.runtime.tasks import JobResult
 
 Data = Annotated[
@@ -58,7 +58,7 @@ def print_report(plain: Any, report: Report, *, as_json: bool) -> None:
     """Print the tables, or the result as JSON, and say where the page is."""
     from rich.console import Group
 
-    from analysis.diagnosis_pages import as_text
+    from analysis.diagnosis.pages import as_text
 
     print_result(plain, Group(*map(as_text, report.grids)), as_json=as_json)
     note(f"report: {report.page}")

@@ -19,7 +19,7 @@ from memsif_ray.packing.folds import PAPER_SPLIT
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from analysis.oas import OasStudy
+    from analysis.oas.study import OasStudy
     from analysis.page import Grid
     from memsif_ray.ports import TokenCounter
 
@@ -44,7 +44,7 @@ def evidence(
 
     Needs no chat model: of an embedded model, only the tokenizer is loaded.
     """
-    from analysis.oas_costs import evidence_grid
+    from analysis.oas.costs import evidence_grid
     from memsif_ray import datasets
     from memsif_ray.packing.evidence_cost import evidence_costs
 
@@ -108,7 +108,7 @@ def label(
     }
     given = {key: value for key, value in overrides.items() if value is not None}
     with stdout_kept_clean():
-        from analysis.oas_costs import label_grid
+        from analysis.oas.costs import label_grid
         from memsif_ray.runtime.labelling import label_actions
 
         job = label_actions(with_judge_endpoint(load_run_config(config, given)))
@@ -147,8 +147,8 @@ def train(
     Writes a report with all tables and figures beside the labels. The router that is kept was fitted on the
     first part of the split and calibrated on the second.
     """
-    from analysis.oas import study
-    from analysis.oas_page import shown, write_oas_page
+    from analysis.oas.page import shown, write_oas_page
+    from analysis.oas.study import study
     from memsif_ray.storage.files import write_text
     from memsif_ray.storage.labels import read_labels
 
@@ -222,6 +222,6 @@ def _numbers(text: str) -> tuple[int, ...]:
 def _text(grids: list[Grid]) -> Group:
     from rich.console import Group
 
-    from analysis.diagnosis_pages import as_text
+    from analysis.diagnosis.pages import as_text
 
     return Group(*map(as_text, grids))

@@ -52,7 +52,7 @@ def report(
     Several runs are compared side by side, and what sets them apart names them. Tables lie beside it as CSV
     and LaTeX, figures as SVG.
     """
-    from analysis.report import write_report
+    from analysis.report.writing import write_report
 
     found = [find_run(name, root) for name in runs or [LATEST]]
     _check_distinct(found)

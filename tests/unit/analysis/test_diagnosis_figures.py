@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree
 
-from analysis.diagnosis import comparable, tsm_grids
+from analysis.diagnosis.model_free import comparable, tsm_grids
 from analysis.figures.diagnostics import asv_figure, sntd_figure, ted_histogram
 from memsif_ray.datasets import LoadReport
 from memsif_ray.diagnostics.tsm import Measure, TsmAverage, TsmMeasure, average

@@ -4,9 +4,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.diagnosis_dum import loss_grids, lshu_grids
-from analysis.diagnosis_pages import dum_report, validation_report
-from analysis.diagnosis_validation import validation_grids
+from analysis.diagnosis.dum import loss_grids, lshu_grids
+from analysis.diagnosis.pages import dum_report, validation_report
+from analysis.diagnosis.validation import validation_grids
 from analysis.figures.diagnostics import loss_figure
 from memsif_ray.datasets import LoadReport
 from memsif_ray.diagnostics.compaction import CAPACITIES, CompactedAnswer, Recovery

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from analysis.figures import oas as figures
 from analysis.figures.style import as_svg
-from analysis.oas import MLP, scaled, study
-from analysis.oas_grids import accuracy_grid, gain_cell, p_cell, stratum_grid
-from analysis.oas_page import grids, shown, write_oas_page
+from analysis.oas.grids import accuracy_grid, gain_cell, p_cell, stratum_grid
+from analysis.oas.page import grids, shown, write_oas_page
+from analysis.oas.study import MLP, scaled, study
 from memsif_ray.cli import app
 from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.packing.evaluation import PolicyRow, by_fit, compare, policies_of

@@ -1,8 +1,8 @@
 """What packing decided, in the report of a run."""
 
-from analysis.packings import packings
-from analysis.report import write_report
-from analysis.study import read_runs
+from analysis.oas.packings import packings
+from analysis.report.study import read_runs
+from analysis.report.writing import write_report
 from tests.unit.analysis.conftest import small_run
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report import write_report
+from analysis.report.writing import write_report
 from memsif_ray.schemas import TABLES
 from memsif_ray.storage.sealed import SealedFolder
 from memsif_ray.storage.tables import encode

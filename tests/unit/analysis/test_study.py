@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.study import read_runs, studies
+from analysis.report.study import read_runs, studies
 from tests.unit.analysis.conftest import small_run
 
 

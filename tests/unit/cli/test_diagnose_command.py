@@ -76,7 +76,9 @@ def test_rows_and_pages_are_written(memsif, file):
 
 
 def test_what_needs_no_model_loads_neither_ray_nor_torch():
-    code = "import sys, analysis.diagnosis_pages, memsif_ray.runtime.diagnosis; print(*sys.modules)"
+    code = (
+        "import sys, analysis.diagnosis.pages, memsif_ray.runtime.diagnosis.model_free; print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert "memsif_ray.diagnostics.corpus" in done.stdout
     assert not {"ray", "torch", "polars", "sentence_transformers"} & set(done.stdout.split())

@@ -1,6 +1,6 @@
 import pytest
 
-from memsif_ray.cli.run import _listed, _question_ids, _with_judge_endpoint
+from memsif_ray.cli.run import _listed, _question_ids, with_judge_endpoint
 from memsif_ray.config import load_run_config, parse_settings
 from memsif_ray.errors import ConfigError
 
@@ -19,10 +19,10 @@ def test_question_ids_may_stand_in_a_file(tmp_path):
 
 def test_a_judge_without_endpoint_shares_that_of_the_model():
     ours = {"model.base_url": "http://a/v1", "judge.model": "big"}
-    assert _with_judge_endpoint(load_run_config(None, ours)).judge.base_url == "http://a/v1"
+    assert with_judge_endpoint(load_run_config(None, ours)).judge.base_url == "http://a/v1"
     other = ours | {"judge.base_url": "http://b/v1"}
-    assert _with_judge_endpoint(load_run_config(None, other)).judge.base_url == "http://b/v1"
-    assert _with_judge_endpoint(load_run_config(None, {})).judge is None
+    assert with_judge_endpoint(load_run_config(None, other)).judge.base_url == "http://b/v1"
+    assert with_judge_endpoint(load_run_config(None, {})).judge is None
 
 
 def test_any_setting_can_be_set():

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from analysis.grids import MARKS, NOTHING, Row, gain, marked, metered, percent, totals
 from analysis.page import Grid
+from analysis.report.grids import MARKS, NOTHING, Row, gain, marked, metered, percent, totals
 from analysis.scores import TOTAL
 from analysis.tables import Summary
 from memsif_ray.types import Category

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from analysis.oas_grids import percent
+from analysis.oas.grids import percent
 from analysis.page import Grid, Section
-from analysis.study import Run
+from analysis.report.study import Run
 from memsif_ray.packing.actions import ACTIONS
 
 _TOLD = (

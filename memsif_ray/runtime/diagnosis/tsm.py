@@ -25,7 +25,7 @@ from memsif_ray.diagnostics.pairs import (
 )
 from memsif_ray.diagnostics.segmentation import PAIR_LENGTH, FixedSegment, fixed_segments
 from memsif_ray.diagnostics.tsm import TsmAverage, TsmMeasure, average, measure_conversation
-from memsif_ray.runtime.diagnosis import diagnosis_folder
+from memsif_ray.runtime.diagnosis.model_free import diagnosis_folder
 from memsif_ray.runtime.tasks import JobResult, Result, run_tasks
 from memsif_ray.runtime.toolbox import Bench
 from memsif_ray.schemas import PAIR_SAMPLES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from analysis.diagnosis_cells import NONE, number, percent, share
+from analysis.diagnosis.cells import NONE, number, percent, share
 from analysis.page import Grid
 from memsif_ray.datasets import LoadReport
 from memsif_ray.diagnostics import published

@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 
 from analysis.figures import oas as figures
 from analysis.figures.style import as_svg
-from analysis.oas import MLP, OasStudy, Split
-from analysis.oas_costs import label_grid
-from analysis.oas_grids import (
+from analysis.oas.costs import label_grid
+from analysis.oas.grids import (
     accuracy_grid,
     gain_grid,
     mlp_grid,
@@ -20,6 +19,7 @@ from analysis.oas_grids import (
     stratum_grid,
     threshold_grid,
 )
+from analysis.oas.study import MLP, OasStudy, Split
 from analysis.page import Grid, Picture, Section, write_page
 from memsif_ray.packing.mechanism import crossover_curve
 from memsif_ray.packing.training import training_fingerprint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.oas import MLP, OasStudy
+from analysis.oas.study import MLP, OasStudy
 from analysis.page import Grid, Marked
 from memsif_ray.packing.actions import ACTIONS
 from memsif_ray.packing.evaluation import STRATA, PolicyRow, StratumRow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.diagnosis_cells import NONE, interval, measured, number, percent, share
+from analysis.diagnosis.cells import NONE, interval, measured, number, percent, share
 from analysis.intervals import wilson
 from analysis.page import Grid
 from memsif_ray.diagnostics import published

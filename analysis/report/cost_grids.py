@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.grids import MARKS, Row, marked, metered, number, percent, totals
 from analysis.page import Grid
+from analysis.report.grids import MARKS, Row, marked, metered, number, percent, totals
 from analysis.tables import Summary
 
 

@@ -12,8 +12,8 @@ from memsif_ray.diagnostics.sampling import seeded_sample
 from memsif_ray.diagnostics.validation import PROMPTS, PairJudgement, judge_pair
 from memsif_ray.diagnostics.voting import Ballot
 from memsif_ray.prompts import load as load_prompt
-from memsif_ray.runtime.diagnosis import diagnosis_folder
-from memsif_ray.runtime.diagnosis_tsm import TsmDiagnosis, diagnose_tsm, pair_samples
+from memsif_ray.runtime.diagnosis.model_free import diagnosis_folder
+from memsif_ray.runtime.diagnosis.tsm import TsmDiagnosis, diagnose_tsm, pair_samples
 from memsif_ray.runtime.rowwise import each
 from memsif_ray.runtime.tasks import JobResult, Result, run_tasks
 from memsif_ray.runtime.toolbox import Bench

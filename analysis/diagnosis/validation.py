@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.diagnosis_cells import interval, measured, percent
+from analysis.diagnosis.cells import interval, measured, percent
 from analysis.intervals import wilson
 from analysis.page import Grid
 from memsif_ray.diagnostics import published

@@ -12,9 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from analysis.diagnosis import comparable, corpus_grid, nce_grids, tsm_grids
-from analysis.diagnosis_dum import loss_grids, lshu_grids
-from analysis.diagnosis_validation import validation_grids
+from analysis.diagnosis.dum import loss_grids, lshu_grids
+from analysis.diagnosis.model_free import comparable, corpus_grid, nce_grids, tsm_grids
+from analysis.diagnosis.validation import validation_grids
 from analysis.figures.diagnostics import asv_figure, loss_figure, sntd_figure, ted_histogram
 from analysis.page import Grid, Picture, Section, write_page
 from memsif_ray.datasets import LoadReport

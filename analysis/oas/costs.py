@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 import pyarrow as pa
 
-from analysis.oas_grids import NONE, percent
+from analysis.oas.grids import NONE, percent
 from analysis.page import Grid
 from memsif_ray.packing.evidence_cost import PAPER_FULL_FIT, PAPER_MEDIAN, EvidenceCost, Spread
 
@@ -68,7 +68,8 @@ def evidence_grid(costs: Sequence[EvidenceCost], tokenizer: str, source: str) ->
         f"{source}: {first.turns:,} evidence turns of {first.questions:,} questions, in tokens of "
         f"{tokenizer}. Below the first row: % of questions all of whose evidence fits. In like splits: mean "
         "and middle 95 % of random splits of 75 questions with as many of each type as the paper's test "
-        "split. What is left between the two is the tokenizer, which the paper does not name, and what it packs of a turn."
+        "split. What is left between the two is the tokenizer, which the paper does not name, and what it "
+        "packs of a turn."
     )
     return Grid("oas-evidence", "Evidence turns", header, rows, told)
 

@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from analysis import cost_grids, grids, variant_grids
 from analysis.figures import benchmark
 from analysis.figures.style import as_svg
 from analysis.page import Folded, Grid, Picture, Section
+from analysis.report import cost_grids, grids, variant_grids
+from analysis.report.study import Run, Study
 from analysis.scores import by_profile
-from analysis.study import Run, Study
 
 Row = dict[str, Any]
 Part = Picture | Grid | Folded

@@ -30,8 +30,8 @@ from memsif_ray.diagnostics.lshu import EvidenceScore, by_question, subset
 from memsif_ray.diagnostics.sampling import stratified_sample
 from memsif_ray.errors import DataError
 from memsif_ray.prompts import load as load_prompt
-from memsif_ray.runtime.diagnosis import diagnosis_folder
-from memsif_ray.runtime.diagnosis_dum_tasks import CompactionTask, Pair, ScoreTask
+from memsif_ray.runtime.diagnosis.dum_tasks import CompactionTask, Pair, ScoreTask
+from memsif_ray.runtime.diagnosis.model_free import diagnosis_folder
 from memsif_ray.runtime.tasks import JobResult, run_tasks
 from memsif_ray.schemas import COMPACTION_LOSSES
 from memsif_ray.storage.files import claimed, write_text

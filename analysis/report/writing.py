@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.chapter import chapter
-from analysis.failures import failures
-from analysis.packings import packings
+from analysis.oas.packings import packings
 from analysis.page import Section, write_page
-from analysis.provenance import problems, provenance
-from analysis.study import Run, Study, read_runs, studies
+from analysis.report.chapter import chapter
+from analysis.report.failures import failures
+from analysis.report.provenance import problems, provenance
+from analysis.report.study import Run, Study, read_runs, studies
 from analysis.verdicts import own_profile
 
 FAILURES = 10

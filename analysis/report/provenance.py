@@ -8,7 +8,7 @@ import polars as pl
 import yaml
 
 from analysis.page import Folded, Grid, Section
-from analysis.study import Run
+from analysis.report.study import Run
 
 _MOST_REASONS = 3
 _INPUTS = ("conversations", "messages", "questions", "gold")

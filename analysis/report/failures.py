@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from analysis.grids import percent
 from analysis.page import Folded
 from analysis.questions import scored_answers
-from analysis.study import Run, Study
+from analysis.report.grids import percent
+from analysis.report.study import Run, Study
 from memsif_ray.text import truncate
 from memsif_ray.types import Outcome
 

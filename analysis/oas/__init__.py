@@ -1,0 +1,1 @@
+"""What labelling jobs say about packing, and what packing decided in runs (OAS)."""

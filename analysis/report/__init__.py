@@ -1,0 +1,1 @@
+"""`memsif report`: one page about one or several finished runs."""

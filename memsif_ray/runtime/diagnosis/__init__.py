@@ -1,0 +1,1 @@
+"""The diagnoses of MemSIF, Appendix A, as commands and jobs carry them out."""
