@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -16,13 +17,16 @@ T = TypeVar("T")
 Method = Callable[..., Awaitable[T]]
 """A method of `Conversations`; its name is sent, and its type says what comes back."""
 
-_TRIES_AGAIN = 5
-"""Times that Ray sends a call again to a restarted shard: only those that may be done twice."""
+_PATIENCE_S = 30.0
+"""How long a call waits for its shard to be restarted, if it may be done twice. Ray's own `max_task_retries`
+counts tries, and would use them up in a few seconds on a busy machine."""
+_PAUSE_S = 0.5
 _REPEATABLE = frozenset(
     {"ingest", "search", "conversations", "messages", "memories", "memory", "history", "provenance"}
     | {"segments", "trajectories", "candidates", "operation", "export", "usage", "audit"}
 )
 """Reads, and ingests, which always have an idempotency key when they get here."""
+_ABSENT = frozenset({"shard_starting", "shard_restarting"})
 
 
 class ShardLine:
@@ -40,9 +44,15 @@ class ShardLine:
             ServiceBusy: When too many calls wait over there, or the shard died with this one.
         """
         name = method.__name__
-        call = (await self._found()).call.options(max_task_retries=_TRIES_AGAIN if name in _REPEATABLE else 0)
-        result: T = await self._result(call.remote(name, args, options))
-        return result
+        until = time.monotonic() + (_PATIENCE_S if name in _REPEATABLE else 0.0)
+        while True:
+            try:
+                result: T = await self._result((await self._found()).call.remote(name, args, options))
+                return result
+            except ServiceBusy as exc:
+                if exc.code not in _ABSENT or time.monotonic() >= until:
+                    raise
+            await asyncio.sleep(_PAUSE_S)
 
     async def care(self, method: Method[T]) -> T:
         """The same for questions about its health, which never wait behind others."""
