@@ -9,7 +9,8 @@ import pytest
 import uvicorn
 
 from memsif_ray.api.app import make_app
-from tests.e2e import recorded
+from tests.e2e import recordings as written
+from tests.e2e.recorded import RecordedBackend
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -43,12 +44,12 @@ def browser():
 
 @pytest.fixture(scope="module")
 def recordings():
-    return [recorded.ines_and_rowan(), recorded.hostile(), recorded.long(), *recorded.sundry()]
+    return [written.ines_and_rowan(), written.hostile(), written.long(), *written.sundry()]
 
 
 @pytest.fixture
 def backend(recordings):
-    return recorded.RecordedBackend(recordings)
+    return RecordedBackend(recordings)
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import pytest
 from memsif_ray.api.app import make_app
 from memsif_ray.service.store import KeyRow
 from tests.e2e.conftest import serving
-from tests.e2e.recorded import HOSTILE, LEARNED
+from tests.e2e.recorded import LEARNED
+from tests.e2e.recordings import HOSTILE
 
 pytestmark = pytest.mark.browser
 
