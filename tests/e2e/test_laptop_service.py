@@ -1,0 +1,112 @@
+"""The README's path: start, remember, ask, see why; stop, start again, and ask the same."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from memsif_ray.clients.scripted_server import scripted_server
+
+START_S = 420
+QUESTION = {"conversation_id": "diary", "question": "What is the dog called?", "learn": False}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def service(data, port, *options):
+    """`memsif serve` as a person runs it, stopped by Ctrl-C."""
+    command = [sys.executable, "-m", "memsif_ray", "serve", "--port", str(port), "--data", str(data)]
+    log = data.parent / f"{data.name}.log"
+    with log.open("a") as stderr:
+        process = subprocess.Popen(
+            [*command, *options],
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            env={k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"},
+            start_new_session=True,
+        )
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300) as client:
+            await_ready(client, process, log)
+            yield client
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
+        assert process.wait(120) == 0, log.read_text()
+    finally:
+        process.kill()
+    assert "ready at" in log.read_text()
+    assert "no keys, so this machine only" in log.read_text()
+    assert "Traceback" not in log.read_text()
+
+
+def await_ready(client, process, log):
+    until = time.monotonic() + START_S
+    while time.monotonic() < until:
+        assert process.poll() is None, log.read_text()
+        try:
+            if client.get("/health/ready").is_success:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.5)
+    pytest.fail(log.read_text())
+
+
+def remember(client):
+    messages = ["I adopted a greyhound called Comet.", "Comet sleeps on the red sofa."]
+    body = {"conversation_id": "diary", "messages": messages, "wait": True}
+    reply = client.post("/v1/memories", json=body)
+    assert reply.status_code == 200
+    assert reply.json()["status"] == "done"
+
+
+def told(client):
+    """What it answers, on what that rests, and all it holds, without times of digestion."""
+    answer = client.post("/v1/answer", json=QUESTION).json()
+    memories = client.get("/v1/memories", params={"conversation_id": "diary"}).json()["results"]
+    why = [client.get(f"/v1/memories/{memory['id']}/provenance").json() for memory in memories]
+    evidence = [(found["type"], found["text"], found["message_ids"]) for found in answer["evidence"]]
+    return answer["answer"], evidence, memories, why
+
+
+def walk(data, *options):
+    port = free_port()
+    with service(data, port, *options) as client:
+        remember(client)
+        before = told(client)
+        assert client.get("/inspector/").is_success
+        assert client.get("/docs").is_success
+    with service(data, port, *options) as client:
+        assert told(client) == before
+    return before
+
+
+@pytest.mark.ray
+def test_what_was_told_is_there_after_a_restart(tmp_path):
+    with scripted_server() as server:
+        url = server.base_url
+        answer, evidence, _, why = walk(
+            tmp_path / "memory",
+            *("--base-url", url, "--model", "scripted", "--embedder", "hash-64", "--embedder-url", url),
+        )
+    assert answer
+    assert any("Comet" in text for _, text, _ in evidence)
+    assert all(one["messages"] for one in why)
+
+
+@pytest.mark.ray
+@pytest.mark.model
+def test_the_embedded_model_answers_before_and_after(tmp_path):
+    answer, evidence, _, _ = walk(tmp_path / "memory")
+    assert "Comet" in answer
+    assert any("Comet" in text for _, text, _ in evidence)
