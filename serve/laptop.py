@@ -16,6 +16,7 @@ from typing import Literal
 from pydantic import Field
 from ray.serve import Application
 
+from memsif_ray.api.settings import ApiSettings
 from memsif_ray.config import EmbedderConfig, ModelConfig, Strict
 from memsif_ray.runtime.memory_shards import ShardsConfig
 from memsif_ray.service.settings import ServiceConfig
@@ -39,6 +40,9 @@ class LaptopArgs(Strict):
     entities: Literal["auto", "spacy", "rules"] = "auto"
     keys: bool = Field(False, description="True serves other machines too, to those who have a key")
     shards: int = Field(2, ge=1)
+    per_minute: int = Field(
+        ApiSettings().per_minute, ge=1, description="Requests that a tenant may make in a minute"
+    )
     service: ServiceConfig = ServiceConfig()
 
     @property
@@ -68,4 +72,5 @@ def app(args: LaptopArgs) -> Application:
         None if args.embedder_url else embedder.model_copy(update={"base_url": None}),
     )
     before = [local_models(port, *ours)] if any(ours) else []
-    return memory_application(MemoryArgs(memory=shards, keys=args.keys), *before)
+    api = ApiSettings(per_minute=args.per_minute)
+    return memory_application(MemoryArgs(memory=shards, api=api, keys=args.keys), *before)

@@ -51,6 +51,10 @@ def serve(
         bool, typer.Option("--keys/--no-keys", help="Ask for API keys, see `memsif keys`.")
     ] = False,
     shards: Annotated[int, typer.Option("--shards", help="Processes that own memories.", min=1)] = 2,
+    per_minute: Annotated[
+        int | None,
+        typer.Option("--per-minute", help="Requests that a tenant may make.", min=1, show_default="600"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Serve memory over HTTP: models, memory and API together, until Ctrl-C.
@@ -74,6 +78,7 @@ def serve(
         "embedder_url": embedder_url,
         "keys": keys,
         "shards": shards,
+        "per_minute": per_minute,
     }
     args = LaptopArgs.model_validate({k: v for k, v in given.items() if v is not None})
     with stdout_kept_clean(), _stopping() as stop:
