@@ -4,18 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memsif_ray.api.client import AsyncClient, Client
-    from memsif_ray.library import Memory, Reply
+    from memsif_ray.library import Memory
 
-__all__ = ["AsyncClient", "Client", "Memory", "Reply", "__version__"]
+__all__ = ["AsyncClient", "Client", "Memory", "__version__"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
     """Load the library only when it is used, so that `import memsif_ray` stays light."""
-    if name in ("Memory", "Reply"):
+    if name == "Memory":
         from memsif_ray import library
 
-        return getattr(library, name)
+        return library.Memory
     if name in ("Client", "AsyncClient"):
         from memsif_ray.api import client
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memsif_ray.api.errors import ApiError, ErrorReply, as_api_error
 from memsif_ray.api.logs import request_id
 from memsif_ray.errors import MemsifError
-from memsif_ray.service.backend import Caller
+from memsif_ray.service.backend import LOCAL_TENANT, Caller
 from memsif_ray.service.store import KeyRow, KeyStore
 
 PUBLIC = frozenset(
@@ -27,9 +27,6 @@ PUBLIC = frozenset(
 )
 """Served without a key: nothing of a tenant is behind them."""
 PUBLIC_BELOW = ("/inspector/",)
-
-DEVELOPER = "local"
-"""The one tenant of development mode."""
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
@@ -68,7 +65,7 @@ class Authenticated:
                 await ErrorReply(as_api_error(error))(scope, receive, send)
                 return
             scope["state"]["caller"] = Caller(
-                tenant=key.tenant if key else DEVELOPER,
+                tenant=key.tenant if key else LOCAL_TENANT,
                 key_id=key.key_id if key else "",
                 request_id=request_id(),
             )

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from memsif_ray import __version__
 from memsif_ray.api.client.arguments import scope
-from memsif_ray.api.verbs import Corrects, Remembers
+from memsif_ray.api.verbs import Remembers
 from memsif_ray.errors import MemsifError
 from memsif_ray.service.models import (
     ConversationId,
@@ -69,8 +69,8 @@ class Explanation(Model):
     history: tuple[HistoryEntry, ...]
 
 
-class Reading:
-    """Tools for every memory. Their names, arguments and documentation are what a model sees."""
+class Tools:
+    """The tools. Their names, arguments and documentation are what a model sees."""
 
     def __init__(self, memory: Remembers) -> None:
         """Over `memory`."""
@@ -121,15 +121,6 @@ class Reading:
             raise ToolError(f"there is no memory {memory_id} in this conversation")
         return memory
 
-
-class Correcting:
-    """Tools for a memory that can be corrected."""
-
-    def __init__(self, memory: Corrects) -> None:
-        """Over `memory`."""
-        self._memory = memory
-        self._read = Reading(memory).get_memory
-
     def update_memory(
         self,
         memory_id: MemoryId,
@@ -137,7 +128,7 @@ class Correcting:
         conversation_id: Conversation,
     ) -> Memory:
         """Correct the text of a memory that was wrong. The earlier text stays in its history."""
-        before = self._read(memory_id, conversation_id)
+        before = self.get_memory(memory_id, conversation_id)
         return self._memory.update(memory_id, text, if_version=before.version)
 
     def delete_memory(self, memory_id: MemoryId, conversation_id: Conversation) -> Memory:
@@ -145,12 +136,12 @@ class Correcting:
 
         A person can restore it.
         """
-        self._read(memory_id, conversation_id)
+        self.get_memory(memory_id, conversation_id)
         return self._memory.delete(memory_id)
 
     def explain_memory(self, memory_id: MemoryId, conversation_id: Conversation) -> Explanation:
         """Say why a memory is there: the messages it was made from, word for word, and all its changes."""
-        self._read(memory_id, conversation_id)
+        self.get_memory(memory_id, conversation_id)
         history = tuple(self._memory.history(memory_id))
         return Explanation(provenance=self._memory.provenance(memory_id), history=history)
 
@@ -159,8 +150,7 @@ def make_mcp_server(memory: Remembers, *, conversation_id: str | None = None) ->
     """An MCP server; `run("stdio")` or `run("streamable-http")` serves it.
 
     Args:
-        memory: Whose verbs the tools call, from worker threads. The tools that correct are there when it
-            can be corrected.
+        memory: Whose verbs the tools call, from worker threads: a `Client`, or a `memsif_ray.Memory`.
         conversation_id: The only conversation of all calls; None lets each call name its own.
 
     Raises:
@@ -177,16 +167,14 @@ def make_mcp_server(memory: Remembers, *, conversation_id: str | None = None) ->
 
 
 def _tools(memory: Remembers) -> Iterator[tuple[Callable[..., Any], ToolAnnotations]]:
-    reading = Reading(memory)
-    yield reading.add_memory, _ADDS
-    yield reading.search_memories, _READS
-    yield reading.list_memories, _READS
-    yield reading.get_memory, _READS
-    if isinstance(memory, Corrects):
-        correcting = Correcting(memory)
-        yield correcting.update_memory, _CHANGES
-        yield correcting.delete_memory, _CHANGES
-        yield correcting.explain_memory, _READS
+    tools = Tools(memory)
+    yield tools.add_memory, _ADDS
+    yield tools.search_memories, _READS
+    yield tools.list_memories, _READS
+    yield tools.get_memory, _READS
+    yield tools.update_memory, _CHANGES
+    yield tools.delete_memory, _CHANGES
+    yield tools.explain_memory, _READS
 
 
 def _scoped(tool: Callable[..., T], conversation_id: str | None) -> Callable[..., T]:

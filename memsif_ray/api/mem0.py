@@ -28,7 +28,7 @@ from itertools import islice
 from typing import Any
 
 from memsif_ray.api.client import Client
-from memsif_ray.api.verbs import Corrects
+from memsif_ray.api.verbs import Remembers
 from memsif_ray.errors import MemsifError, NotFound
 from memsif_ray.service import models
 
@@ -45,7 +45,7 @@ class Memory:
     of `memsif_ray.api.client` for the rest.
     """
 
-    def __init__(self, memory: Corrects | None = None) -> None:
+    def __init__(self, memory: Remembers | None = None) -> None:
         """Over `memory`; by default a `Client` that takes address and key from the environment."""
         self._memory = memory or Client()
 

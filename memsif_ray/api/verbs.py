@@ -1,12 +1,12 @@
-"""What the MCP tools and the Mem0-shaped facade ask of a memory. `Client` is one."""
+"""What the MCP tools and the Mem0-shaped facade ask of a memory: `Client` and `memsif_ray.Memory` do it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
-from memsif_ray.api.client.arguments import Messages
+from memsif_ray.service.arguments import Messages
 from memsif_ray.service.models import (
     Erased,
     HistoryEntry,
@@ -18,7 +18,7 @@ from memsif_ray.service.models import (
 
 
 class Remembers(Protocol):
-    """Takes messages in, and says what it knows.
+    """Takes messages in, says what it knows, and can be corrected, explained and erased.
 
     The verbs and errors are those of `Client`: NotFound for an unknown id, Conflict for a lost race, and
     other MemsifErrors.
@@ -41,11 +41,6 @@ class Remembers(Protocol):
     def get(self, memory_id: str) -> Memory:
         """One memory."""
         ...
-
-
-@runtime_checkable
-class Corrects(Remembers, Protocol):
-    """One whose memories can be corrected, explained and erased as well."""
 
     def update(self, memory_id: str, text: str, *, if_version: int | None = ...) -> Memory:
         """Correct a memory."""

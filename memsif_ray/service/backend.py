@@ -31,6 +31,9 @@ from memsif_ray.service.models import (
     Usage,
 )
 
+LOCAL_TENANT = "local"
+"""Of everybody where no keys are asked for: in the development mode of a server, and in one process."""
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:

@@ -50,4 +50,4 @@ def test_the_library_answers_from_what_it_was_told():
                 {"name": "Uma", "content": "Lovely! I am learning the oboe.", "timestamp": "2024-02-01"},
             ]
         )
-        assert "comet" in memory.answer("What is the name of the greyhound that Rens adopted?").text.lower()
+        assert "comet" in memory.answer("What is the name of the greyhound that Rens adopted?").answer.lower()

@@ -1,40 +1,22 @@
-"""What a caller may write, and how it becomes part of a request."""
+"""How what a caller wrote becomes part of a request; what the service would refuse is refused here."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
-from enum import Enum
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
-import pydantic
 from pydantic import BaseModel, StringConstraints, TypeAdapter
 
 from memsif_ray.api.client.errors import ValidationError
-from memsif_ray.service.models import ConversationId, Limit, MessageIn
+from memsif_ray.service import arguments
 
 M = TypeVar("M", bound=BaseModel)
-T = TypeVar("T")
 
-MessageLike: TypeAlias = str | Mapping[str, Any] | MessageIn
-"""A text, a mapping with `content` (and `role`, `name`, `timestamp`, `id`, `metadata`), or a `MessageIn`."""
-Messages: TypeAlias = MessageLike | Sequence[MessageLike]
-
-
-class Unset(Enum):
-    """The type of `UNSET`."""
-
-    UNSET = "unset"
-
-
-UNSET: Final[Literal[Unset.UNSET]] = Unset.UNSET
-"""Leave as it is; None takes the value away."""
-
-_ID: TypeAdapter[str] = TypeAdapter(ConversationId)
 _KEY: TypeAdapter[str] = TypeAdapter(Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,128}$")])
-_LIMIT: TypeAdapter[int] = TypeAdapter(Limit)
 
 
 def checked(model: type[M], **fields: Any) -> M:
@@ -43,10 +25,8 @@ def checked(model: type[M], **fields: Any) -> M:
     Raises:
         ValidationError: Naming the argument.
     """
-    try:
-        return model.model_validate(fields)
-    except pydantic.ValidationError as exc:
-        raise _invalid(exc, "") from exc
+    with _told():
+        return arguments.checked(model, **fields)
 
 
 def segment(value: str, argument: str) -> str:
@@ -64,7 +44,8 @@ def scope(value: str, argument: str = "conversation_id") -> str:
     Raises:
         ValidationError: Naming the argument.
     """
-    return _valid(_ID, value, argument)
+    with _told():
+        return arguments.scope(value, argument)
 
 
 def once(idempotency_key: str | None) -> dict[str, str]:
@@ -74,7 +55,8 @@ def once(idempotency_key: str | None) -> dict[str, str]:
         ValidationError: When the key cannot be a header.
     """
     key = uuid.uuid4().hex if idempotency_key is None else idempotency_key
-    return {"Idempotency-Key": _valid(_KEY, key, "idempotency_key")}
+    with _told():
+        return {"Idempotency-Key": arguments.valid(_KEY, key, "idempotency_key")}
 
 
 def page_limit(page_size: int | None) -> dict[str, int]:
@@ -83,12 +65,8 @@ def page_limit(page_size: int | None) -> dict[str, int]:
     Raises:
         ValidationError: When it is out of range.
     """
-    return {} if page_size is None else {"limit": _valid(_LIMIT, page_size, "page_size")}
-
-
-def listed(messages: Messages) -> list[MessageLike]:
-    """Several messages, also when there is one."""
-    return [messages] if isinstance(messages, str | Mapping | MessageIn) else [*messages]
+    with _told():
+        return {} if page_size is None else {"limit": arguments.page_size(page_size)}
 
 
 def query(**values: Any) -> dict[str, str | int]:
@@ -101,11 +79,13 @@ def json_body(request: BaseModel, *, given_only: bool = False) -> dict[str, Any]
     return request.model_dump(mode="json", exclude_defaults=not given_only, exclude_unset=given_only)
 
 
-def _valid(adapter: TypeAdapter[T], value: T, argument: str) -> T:
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say it as the server would have said it."""
     try:
-        return adapter.validate_python(value)
-    except pydantic.ValidationError as exc:
-        raise _invalid(exc, argument) from exc
+        yield
+    except arguments.BadArgument as exc:
+        raise ValidationError(exc.message, code="invalid_request", param=exc.param) from exc
 
 
 def _plain(value: Any) -> str | int:
@@ -114,10 +94,3 @@ def _plain(value: Any) -> str | int:
     if isinstance(value, datetime):
         return value.isoformat()
     return value if isinstance(value, int) else str(value)
-
-
-def _invalid(exc: pydantic.ValidationError, argument: str) -> ValidationError:
-    first = exc.errors(include_url=False, include_input=False)[0]
-    param = argument or ".".join(str(part) for part in first["loc"]) or None
-    text = f"{param}: {first['msg']}" if param else first["msg"]
-    return ValidationError(text, code="invalid_request", param=param)

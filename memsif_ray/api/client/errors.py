@@ -11,7 +11,8 @@ APIError (a MemsifError)
 ├── NotFoundError                404; also a memsif_ray.errors.NotFound
 ├── ConflictError                409, 412; also a memsif_ray.errors.Conflict
 ├── RequestTooLargeError         413
-├── ValidationError              422, or refused before it was sent (then without a status)
+├── ValidationError              422, or refused before it was sent (then without a status);
+│                                also a memsif_ray.errors.DataError
 ├── RateLimitError               429
 └── ServerError                  5xx
     ├── ProviderError              502: a model behind the service failed
@@ -26,7 +27,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memsif_ray.clients.retries import retry_after_s
-from memsif_ray.errors import Conflict, MemsifError, NotFound
+from memsif_ray.errors import Conflict, DataError, MemsifError, NotFound
 
 _EXCERPT = 200
 
@@ -106,7 +107,7 @@ class RequestTooLargeError(APIError):
     """More than the service takes at once."""
 
 
-class ValidationError(APIError):
+class ValidationError(APIError, DataError):
     """An argument is not what it should be."""
 
 

@@ -10,20 +10,10 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Literal
 
-from memsif_ray.api.client.arguments import (
-    UNSET,
-    Messages,
-    Unset,
-    checked,
-    json_body,
-    listed,
-    once,
-    query,
-    scope,
-    segment,
-)
+from memsif_ray.api.client.arguments import checked, json_body, once, query, scope, segment
 from memsif_ray.api.client.flows import Call
 from memsif_ray.api.client.listing import Listing
+from memsif_ray.service.arguments import UNSET, Messages, Unset, given, listed
 from memsif_ray.service.models import (
     AnswerRequest,
     AnswerResult,
@@ -203,8 +193,7 @@ def update(
         valid_to: Until when it held; None takes the date away.
         if_version: Fail with ConflictError when somebody else has changed it since this version.
     """
-    given = {"text": text, "valid_from": valid_from, "valid_to": valid_to}
-    change = checked(MemoryChange, **{name: value for name, value in given.items() if value is not UNSET})
+    change = checked(MemoryChange, **given(text=text, valid_from=valid_from, valid_to=valid_to))
     headers = {} if if_version is None else {"If-Match": f'"{if_version}"'}
     body = json_body(change, given_only=True)
     return Call("PATCH", _memory(memory_id), Memory, body=body, headers=headers)

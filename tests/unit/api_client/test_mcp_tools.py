@@ -7,13 +7,12 @@ import mcp
 import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from memsif_ray import Memory
 from memsif_ray.api.client import ValidationError
-from memsif_ray.api.embedded import EmbeddedMemory
 from memsif_ray.api.mcp import make_mcp_server
 from memsif_ray.clients.entities import RuleEntities
 from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
 from memsif_ray.clients.tokens import EstimatingCounter
-from memsif_ray.library import Memory
 from memsif_ray.memory.tools import NO_MODEL, Tools
 from tests.unit.api_client.faulty import served
 
@@ -128,15 +127,20 @@ def embedded():
     chat = ScriptedChat(lambda _: "Lisbon")
     tools = Tools(chat, HashEmbedder(), RuleEntities(), EstimatingCounter(), NO_MODEL)
     with Memory(tools=tools) as memory:
-        yield EmbeddedMemory(memory, "memory")
+        yield memory
 
 
 async def test_a_memory_without_a_service(embedded):
     async with mcp.Client(make_mcp_server(embedded, conversation_id="memory")) as agent:
-        names = {tool.name for tool in (await agent.list_tools()).tools}
-        assert names == {"add_memory", "search_memories", "list_memories", "get_memory"}
         text = "My sister Ada moved to Lisbon in May."
         assert (await call(agent, "add_memory", text=text))["status"] == "done"
         found = await call(agent, "search_memories", query="Where does Ada live?")
         assert "Lisbon" in json.dumps(found["results"])
         assert "no memory" in await refusal(agent, "get_memory", memory_id="mem_none")
+        (fact,) = (await call(agent, "list_memories"))["results"]
+        await call(agent, "update_memory", memory_id=fact["id"], text="Ada lives in Porto.")
+        told = await call(agent, "explain_memory", memory_id=fact["id"])
+        assert [entry["op"] for entry in told["history"]] == ["Add", "Update"]
+        assert [m["content"] for m in told["provenance"]["messages"]] == [text]
+        await call(agent, "delete_memory", memory_id=fact["id"])
+        assert await call(agent, "list_memories") == {"results": [], "more": False}

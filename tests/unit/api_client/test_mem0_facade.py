@@ -2,8 +2,13 @@
 
 import pytest
 
+import memsif_ray
 from memsif_ray.api.client import ValidationError
 from memsif_ray.api.mem0 import Memory
+from memsif_ray.clients.entities import RuleEntities
+from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
+from memsif_ray.clients.tokens import EstimatingCounter
+from memsif_ray.memory.tools import NO_MODEL, Tools
 
 TURNS = [
     {"role": "system", "content": "Be kind."},
@@ -100,3 +105,17 @@ def test_what_is_not_there(memory):
         memory.update("mem_none")
     with pytest.raises(ValidationError):
         memory.add("   ", user_id="amy")
+
+
+def test_it_needs_no_service():
+    tools = Tools(ScriptedChat(), HashEmbedder(), RuleEntities(), EstimatingCounter(), NO_MODEL)
+    with memsif_ray.Memory(tools=tools) as embedded:
+        memory = Memory(embedded)
+        (added,) = memory.add("I am allergic to nuts.", user_id="amy")["results"]
+        assert added["event"] == "ADD" and "nuts" in added["memory"]
+        assert "nuts" in memory.search("allergic", user_id="amy")["results"][0]["memory"]
+        memory.update(added["id"], data="Amy is allergic to peanuts.")
+        memory.delete(added["id"])
+        assert [row["event"] for row in memory.history(added["id"])] == ["ADD", "UPDATE", "DELETE"]
+        memory.delete_all(user_id="amy")
+        assert memory.search("allergic", user_id="amy") == {"results": []}
