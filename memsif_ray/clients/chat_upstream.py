@@ -24,8 +24,12 @@ class HttpUpstream:
     Nothing is sent twice: whoever chats decides about that.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
         """Open nothing yet.
+
+        Args:
+            config: Names the endpoint.
+            transport: Another way there than the network, e.g. to an app in this process.
 
         Raises:
             ConfigError: When `config` names no endpoint.
@@ -37,6 +41,7 @@ class HttpUpstream:
             base_url=config.base_url,
             headers={"Authorization": f"Bearer {key}"},
             timeout=httpx.Timeout(config.deadline_s, connect=_CONNECT_S),
+            transport=transport,
         )
 
     async def models(self) -> Sequence[Mapping[str, Any]]:

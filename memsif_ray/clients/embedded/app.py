@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import time
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, Field
 
 from memsif_ray.clients.embedded.engine import Completion, Engine
@@ -69,7 +70,7 @@ class ChatBody(BaseModel):
     seed: int = Field(0, ge=0)
     response_format: ResponseFormat = ResponseFormat()
     n: Literal[1] = 1
-    stream: Literal[False] = False
+    stream: bool = False
 
 
 class EmbeddingBody(BaseModel):
@@ -115,8 +116,8 @@ def create_app(engine: Engine | None, embedder: Embedder | None = None) -> FastA
 
 
 def _add_chat(app: FastAPI, engine: Engine) -> None:
-    @app.post("/v1/chat/completions")
-    async def chat(body: ChatBody, request: Request) -> dict[str, Any]:
+    @app.post("/v1/chat/completions", response_model=None)
+    async def chat(body: ChatBody, request: Request) -> dict[str, Any] | StreamingResponse:
         _check_model(body.model, engine.model)
         completion = await _while_connected(
             request,
@@ -128,7 +129,8 @@ def _add_chat(app: FastAPI, engine: Engine) -> None:
                 json_schema=body.response_format.schema_wanted(),
             ),
         )
-        return _chat_completion(engine.model, completion)
+        whole = _chat_completion(engine.model, completion)
+        return StreamingResponse(_chunks(whole), media_type="text/event-stream") if body.stream else whole
 
     @app.post("/tokenize")
     async def tokenize(body: TokenizeBody) -> dict[str, int]:
@@ -175,6 +177,17 @@ def _chat_completion(model: str, completion: Completion) -> dict[str, Any]:
             "total_tokens": completion.prompt_tokens + completion.completion_tokens,
         },
     }
+
+
+def _chunks(whole: dict[str, Any]) -> Iterator[str]:
+    """A completion for a client that wants a stream: the engine gives it in one piece."""
+    choice = whole["choices"][0]
+    chunk = {key: whole[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
+    for delta, reason in ((choice["message"], None), ({}, choice["finish_reason"])):
+        piece: dict[str, Any] = {"index": 0, "delta": delta, "finish_reason": reason}
+        yield f"data: {json.dumps({**chunk, 'choices': [piece]})}\n\n"
+    yield f"data: {json.dumps({**chunk, 'choices': [], 'usage': whole['usage']})}\n\n"
+    yield "data: [DONE]\n\n"
 
 
 async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:

@@ -1,6 +1,9 @@
 """The chat model behind the API, against a real local endpoint."""
 
+import httpx
 import pytest
+from fastapi import FastAPI
+from fastapi.responses import StreamingResponse
 
 from memsif_ray.clients.chat_upstream import HttpUpstream
 from memsif_ray.clients.scripted_server import Fault, in_order, scripted_server
@@ -26,6 +29,41 @@ async def test_a_completion_and_the_models_come_as_they_are():
         upstream = HttpUpstream(ModelConfig(base_url=server.base_url, model="scripted"))
         assert [model["id"] for model in await upstream.models()] == ["scripted"]
         await upstream.aclose()
+
+
+def streaming(*lines):
+    """An endpoint that sends these lines of a stream."""
+    app = FastAPI()
+
+    @app.post("/v1/chat/completions")
+    async def stream():
+        return StreamingResponse((f"{line}\n\n" for line in lines), media_type="text/event-stream")
+
+    config = ModelConfig(base_url="http://test/v1", model="scripted")
+    return HttpUpstream(config, transport=httpx.ASGITransport(app=app))
+
+
+async def test_a_stream_comes_in_its_chunks():
+    upstream = streaming('data: {"n": 1}', ": a comment", 'data:{"n": 2}', "data: [DONE]")
+    assert [chunk async for chunk in upstream.stream({**BODY, "stream": True})] == [{"n": 1}, {"n": 2}]
+
+
+async def test_a_broken_chunk_is_an_error_after_the_good_ones():
+    seen = []
+    with pytest.raises(ServiceError) as failed:
+        async for chunk in streaming('data: {"n": 1}', "data: {").stream(BODY):
+            seen.append(chunk)
+    assert (seen, failed.value.code) == ([{"n": 1}], "not_json")
+
+
+async def test_a_refused_stream_says_why():
+    with scripted_server(faults=in_order(Fault(status=400, code="content_filter"))) as server:
+        upstream = HttpUpstream(ModelConfig(base_url=server.base_url, model="scripted"))
+        with pytest.raises(RequestRefused) as failed:
+            async for _ in upstream.stream(BODY):
+                pass
+        await upstream.aclose()
+    assert failed.value.code == "content_filter"
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ async def test_failures_have_openai_shape(failure, status, code):
     assert response.headers.get("retry-after") == ("1" if status == 429 else None)
 
 
-@pytest.mark.parametrize("change", [{"messages": []}, {"stream": True}, {"max_tokens": 0}, {"n": 2}])
+@pytest.mark.parametrize("change", [{"messages": []}, {"stream": "?"}, {"max_tokens": 0}, {"n": 2}])
 async def test_invalid_requests_never_reach_the_engine(change):
     engine = EchoEngine()
     async with serving(engine) as client:
@@ -119,6 +119,25 @@ async def test_invalid_requests_never_reach_the_engine(change):
     assert response.status_code == 400
     assert next(iter(change)) in response.json()["error"]["message"]
     assert engine.asked == []
+
+
+async def test_a_client_that_wants_a_stream_gets_the_reply_in_one_piece():
+    async with serving(EchoEngine()) as http:
+        client = openai.AsyncOpenAI(base_url="http://test/v1", api_key="none", http_client=http)
+        chunks = [chunk async for chunk in await client.chat.completions.create(**HELLO, stream=True)]
+    said = [choice.delta.content for chunk in chunks for choice in chunk.choices]
+    assert said == ["Hello", None]
+    assert chunks[1].choices[0].finish_reason == "stop"
+    assert chunks[-1].usage.total_tokens == 10
+
+
+async def test_without_an_engine_only_embeddings_are_served():
+    async with serving(None, LengthEmbedder()) as client:
+        assert (await client.get("/health")).json() == {"ready": True}
+        assert [m["id"] for m in (await client.get("/v1/models")).json()["data"]] == ["lengths"]
+        assert (await client.post("/v1/chat/completions", json=HELLO)).status_code == 404
+        reply = await client.post("/v1/embeddings", json={"model": "lengths", "input": ["abc"]})
+        assert reply.json()["data"][0]["embedding"] == [3.0, 1.0]
 
 
 async def test_json_schema_announced_but_missing_is_refused():
