@@ -18,6 +18,7 @@ from memsif_ray.cli.judge import app as judge_app
 from memsif_ray.cli.keys import app as keys_app
 from memsif_ray.cli.keys import tenants
 from memsif_ray.cli.mcp import mcp
+from memsif_ray.cli.memory import ask, export, import_, ingest, search
 from memsif_ray.cli.methods import methods
 from memsif_ray.cli.oas import app as oas_app
 from memsif_ray.cli.output import print_result
@@ -39,6 +40,9 @@ app = typer.Typer(
 )
 for command in (run, sweep, show, report, methods, doctor, serve, tenants, mcp, calibrate):
     app.command(epilog=EPILOG)(command)
+for verb in (ingest, search, ask, export):
+    app.command(epilog=EPILOG)(verb)
+app.command("import", epilog=EPILOG)(import_)
 app.add_typer(data_app, name="data")
 app.add_typer(keys_app, name="keys")
 app.add_typer(bench_app, name="bench")

@@ -42,6 +42,22 @@ def test_a_run_builds_asks_grades_and_is_a_no_op_the_second_time(tmp_path):
     assert manifest.stat().st_mtime_ns == written
 
 
+def test_a_memory_in_a_file_grows_by_what_is_new_and_moves(tmp_path):
+    data = ("--data", str(tmp_path), "--json")
+    story = tmp_path / "story.txt"
+    story.write_text("I adopted a greyhound called Comet.\n")
+    assert memsif("ingest", str(story), *data)["accepted"] == 1
+    story.write_text("I adopted a greyhound called Comet.\nComet hates rain.\n")
+    again = memsif("ingest", str(story), *data)
+    assert (again["accepted"], again["duplicates"]) == (1, 1)
+    assert "comet" in memsif("ask", "What is the greyhound called?", *data)["answer"].lower()
+    bundle = tmp_path / "bundle.json"
+    assert memsif("export", "--output", str(bundle), *data)["messages"] == 2
+    elsewhere = ("--data", str(tmp_path / "elsewhere"), "--json")
+    assert memsif("import", str(bundle), *elsewhere)["accepted"] == 2
+    assert "Comet" in memsif("search", "rain", *elsewhere)["results"][0]["text"]
+
+
 def test_the_library_answers_from_what_it_was_told():
     with Memory() as memory:
         memory.add(
