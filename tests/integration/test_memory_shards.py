@@ -37,7 +37,7 @@ def server():
 def config(server, tmp_path):
     return ShardsConfig(
         store=f"sqlite:///{tmp_path}/memory.db",
-        model=ModelConfig(base_url=server.base_url, model="scripted", deadline_s=10),
+        model=ModelConfig(base_url=server.base_url, model="scripted", deadline_s=60),
         embedder=EmbedderConfig(base_url=server.base_url, model="hash-64"),
         entities="rules",
     )
