@@ -47,6 +47,31 @@ def support(count: int, vectors: Matrix, how: Normalisation) -> float:
     return 0.0 if count < 1 else (1 - 1 / count) * coherence(vectors, how)
 
 
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Candidate clusters at one moment; clusters that change later do not show.
+
+    Attributes:
+        clusters: In the order in which they were opened.
+        statements: Embeddings of each cluster's statements.
+        queries: Embeddings of each cluster's queries.
+        how: Normalisation of cosines.
+    """
+
+    clusters: tuple[CandidateCluster, ...]
+    statements: tuple[Matrix, ...]
+    queries: tuple[Matrix, ...]
+    how: Normalisation
+
+    def scores(self, index: int) -> Scores:
+        """Source support and query demand of one cluster."""
+        cluster = self.clusters[index]
+        return Scores(
+            support(len(cluster.sources), self.statements[index], self.how),
+            support(len(cluster.queries), self.queries[index], self.how),
+        )
+
+
 def independent_sources(
     message_ids: Sequence[str], messages: Mapping[str, Message], unit_of: Mapping[str, str]
 ) -> tuple[str, ...]:
@@ -105,13 +130,9 @@ class ActiveFacts:
             await self._maintain(index)
         return [self.clusters[i].cluster_id for i in touched]
 
-    def scores(self, index: int) -> Scores:
-        """Source support and query demand of one cluster."""
-        cluster = self.clusters[index]
-        return Scores(
-            support(len(cluster.sources), self._statements[index], self._how),
-            support(len(cluster.queries), self._queries[index], self._how),
-        )
+    def candidates(self) -> Candidates:
+        """As they are now; embeddings are shared, since they are replaced and never written to."""
+        return Candidates(tuple(self.clusters), tuple(self._statements), tuple(self._queries), self._how)
 
     def vectors(self, kind: str, cluster_id: str) -> Matrix:
         """Embeddings of a cluster's statements (`statement`) or queries, shape (n, dim)."""
@@ -232,7 +253,7 @@ class ActiveFacts:
 
     async def _maintain(self, index: int) -> None:
         """Promote a cluster that has earned it; bring a promoted entry up to date."""
-        cluster, scores = self.clusters[index], self.scores(index)
+        cluster, scores = self.clusters[index], self.candidates().scores(index)
         earned = scores.source >= self._config.theta_source and scores.query >= self._config.theta_query
         if cluster.promoted_fact_id is None and not earned:
             return

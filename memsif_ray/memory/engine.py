@@ -157,6 +157,7 @@ class ConversationMemory:
                 self._said,
                 self._writer.book.copy(),
                 self._active_book.copy(),
+                candidates=self.active.candidates(),
                 config=self._config.retrieval,
                 tools=self._tools,
                 subjects=self._subjects,

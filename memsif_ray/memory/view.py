@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property
 
 from memsif_ray.config import RetrievalConfig
+from memsif_ray.memory.activefacts import Candidates
 from memsif_ray.memory.facts import FactBook, fold
 from memsif_ray.memory.ranking import InteractionIndex
 from memsif_ray.memory.reading import MemoryReader, Query
@@ -64,6 +65,7 @@ class MemoryView:
         said: Messages and their structure.
         core: Book of CoreFacts, not to be written to any more.
         active: Book of ActiveFacts, likewise.
+        candidates: What may become ActiveFacts.
         config: Budget, depth and who decides.
         tools: Models and token counter.
         subjects: Canonical names.
@@ -75,11 +77,13 @@ class MemoryView:
         core: FactBook,
         active: FactBook,
         *,
+        candidates: Candidates,
         config: RetrievalConfig,
         tools: Tools,
         subjects: SubjectRegistry,
     ) -> None:
         """Keep them."""
+        self.candidates = candidates
         self.said, self.core, self.active, self._tools = said, core, active, tools
         self._reader = MemoryReader(
             config=config,

@@ -302,10 +302,10 @@ class Conversations(Desk):
     async def candidates(self, caller: Caller, conversation_id: str, paging: Paging) -> Page[Candidate]:
         """See `Backend.candidates`."""
         async with self._live(caller, conversation_id) as live:
-            active = live.memory.active
+            held = live.facts.candidates
             found = [
-                shown.candidate_out(cluster, active.scores(i), live.key, self._config.memory.active)
-                for i, cluster in enumerate(active.clusters)
+                shown.candidate_out(cluster, held.scores(i), live.key, self._config.memory.active)
+                for i, cluster in enumerate(held.clusters)
                 if cluster.statements
             ]
             return page(found, paging, lambda c: c.id)

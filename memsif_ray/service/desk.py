@@ -168,7 +168,7 @@ class Desk:
     def _memory(self, live: Live, fact: Fact, version: int) -> Memory:
         queries = {
             question: text
-            for cluster in live.memory.active.clusters
+            for cluster in live.facts.candidates.clusters
             if fact.query_ids and cluster.promoted_fact_id == fact.fact_id
             for question, text in zip(cluster.query_ids, cluster.queries, strict=True)
         }

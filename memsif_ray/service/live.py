@@ -77,6 +77,7 @@ class Live(Remembered):
         """Read what is stored, and go on digesting where the last owner stopped; errors as of `read`."""
         self.messages = await self.read()
         self.known = {m.message_id: m for m in self.messages}
+        self._failed = {o.id for o in await self._store.failed(self.key)}
         await self._take_up()
 
     @property

@@ -176,6 +176,10 @@ class MemoryStore(Protocol):
         """Operations that are `pending` or `running`, oldest first; of one conversation, or of all."""
         ...
 
+    async def failed(self, key: str) -> list[Operation]:
+        """Operations of a conversation that are `failed`, oldest first."""
+        ...
+
     async def interrupted(self) -> list[ConversationRow]:
         """Conversations of all tenants with unfinished operations: what to take up after a restart."""
         ...

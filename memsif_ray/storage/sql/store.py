@@ -105,6 +105,10 @@ class SqlStore:
         """Operations that are `pending` or `running`, oldest first."""
         return await self._database.read(on_operations.unfinished, key)
 
+    async def failed(self, key: str) -> list[Operation]:
+        """Operations of a conversation that are `failed`, oldest first."""
+        return await self._database.read(on_operations.failed, key)
+
     async def interrupted(self) -> list[ConversationRow]:
         """Conversations with unfinished operations."""
         return await self._database.read(on_conversations.interrupted)

@@ -68,7 +68,7 @@ async def test_one_source_or_one_query_never_promotes(say):
     await track.ask(1, axis(1), (evidence("Ann avoids nuts", "m1"), X))
     for number in range(2, 6):
         await track.ask(number, axis(number), (evidence("Ann avoids nuts", "m1"), X))
-    assert track.facts.scores(0).source == 0.0
+    assert track.facts.candidates().scores(0).source == 0.0
     assert track.book.operations == []
 
 
@@ -91,7 +91,7 @@ async def test_a_near_duplicate_query_is_the_same_demand(say):
     for number, query in enumerate((X, NEAR, X)):
         await track.ask(number, query, (evidence(f"note {number}", f"m{number}"), X))
     assert track.facts.clusters[0].query_ids == ("q0",)
-    assert track.facts.scores(0).query == 0.0
+    assert track.facts.candidates().scores(0).query == 0.0
 
 
 async def test_subjects_and_incompatible_statements_open_clusters_of_their_own(say):

@@ -121,6 +121,10 @@ class InMemoryStore:
             if o.status in _UNFINISHED and key in (None, o.id.split("_")[1])
         ]
 
+    async def failed(self, key):
+        await self._begin("failed")
+        return [o for o in self.operations.values() if o.status == "failed" and o.id.split("_")[1] == key]
+
     async def interrupted(self):
         await self._begin("interrupted")
         keys = dict.fromkeys(o.id.split("_")[1] for o in self.operations.values() if o.status in _UNFINISHED)

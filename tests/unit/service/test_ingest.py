@@ -105,7 +105,8 @@ async def test_a_pause_of_more_than_six_hours_begins_a_session(service, clock):
     assert sessions == [1, 1, 2, 3, 4, 3]
 
 
-async def test_a_failed_write_is_kept_and_made_good_by_the_next(service):
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_failed_write_is_kept_and_made_good_by_the_next(service, restarted):
     outage = [True]
 
     def script(request):
@@ -120,6 +121,7 @@ async def test_a_failed_write_is_kept_and_made_good_by_the_next(service):
     assert failed.status is OperationStatus.FAILED and "model gone" in failed.error
     waiting = await one.ingest(ME, said("My sister is Uma.", wait=True))
     outage[0] = False
+    one = service(script, CAPABLE) if restarted else one
     assert (await one.retry(ME, waiting.id)).status is OperationStatus.PENDING
     await one.ingest(ME, said("My brother is Bo.", wait=True))
     for operation in (failed, waiting):

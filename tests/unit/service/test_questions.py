@@ -10,8 +10,11 @@ from memsif_ray.config import ActiveFactConfig, MemoryConfig
 from memsif_ray.errors import NotFound
 from memsif_ray.memory.tools import CAPABLE
 from memsif_ray.service.backend import Paging
+from memsif_ray.service.conversations import Conversations
 from memsif_ray.service.models import AnswerRequest, SearchRequest
-from tests.unit.service.serving import ME, said
+from memsif_ray.service.settings import ServiceConfig
+from tests.unit.service.memory_store import InMemoryStore
+from tests.unit.service.serving import ME, said, tools_of
 
 ALL = Paging(limit=1000)
 EAGER = MemoryConfig(active=ActiveFactConfig(theta_source=0.0, theta_query=0.0, tau_compatible=-1.0))
@@ -49,7 +52,7 @@ async def test_queries_between_writes_see_one_whole_state_that_never_goes_back(s
             await one.ingest(ME, said({"id": f"m{number}", "content": text}, wait=number % 3 == 0))
 
     async def read(client):
-        for _ in range(20):
+        while not writing.done():
             found = await one.search(ME, ask("soup number", top_k=200))
             said_so = {
                 int(re.search(r"number (\d+)", f.text)[1]) for f in found.results if f.type == "message"
@@ -60,7 +63,8 @@ async def test_queries_between_writes_see_one_whole_state_that_never_goes_back(s
             seen[client].append(max(said_so, default=0))
             await asyncio.sleep(0)
 
-    await asyncio.gather(write(), *(read(client) for client in seen))
+    writing = asyncio.create_task(write())
+    await asyncio.gather(writing, *(read(client) for client in seen))
     assert all(values == sorted(values) for values in seen.values())
     assert len({value for values in seen.values() for value in values}) > 3  # they did interleave
     await one.ingest(ME, said("The end.", wait=True))
@@ -171,3 +175,28 @@ async def test_pages_cover_a_list_once(service):
         if cursor is None:
             break
     assert seen == ["a", "b", "c"]
+
+
+async def test_candidates_are_those_that_are_stored(clock):
+    class Slow(InMemoryStore):
+        held, saving, gate = False, asyncio.Event(), asyncio.Event()
+
+        async def save(self, *args, **more):
+            if self.held:
+                self.saving.set()
+                await self.gate.wait()
+            return await super().save(*args, **more)
+
+    store = Slow(clock)
+    one = Conversations(store, tools_of(), ServiceConfig(prompt_facts=False), clock)
+    await one.ingest(ME, said("I adopted a greyhound called Comet.", wait=True))
+    store.held = True
+    asking = asyncio.create_task(one.answer(ME, question("What is the greyhound called?")))
+    await asyncio.wait(
+        {asking, asyncio.create_task(store.saving.wait())}, return_when=asyncio.FIRST_COMPLETED
+    )
+    assert not asking.done()
+    assert (await one.candidates(ME, "c1", ALL)).results == ()
+    store.gate.set()
+    await asking
+    assert (await one.candidates(ME, "c1", ALL)).results

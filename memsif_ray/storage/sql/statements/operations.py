@@ -60,6 +60,11 @@ def unfinished(connection: Connection, key: str | None) -> list[Operation]:
     return _all(connection, wanted if key is None else wanted & (CONVERSATIONS.c.key == key))
 
 
+def failed(connection: Connection, key: str) -> list[Operation]:
+    """Oldest first."""
+    return _all(connection, (OPERATIONS.c.status == OperationStatus.FAILED) & (CONVERSATIONS.c.key == key))
+
+
 def locked(connection: Connection, operation_id: str, *, status: OperationStatus) -> int:
     """The number of an operation's conversation, when it has this status and until the transaction ends.
 
