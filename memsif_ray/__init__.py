@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from memsif_ray.library import Memory
 
 __all__ = ["AsyncClient", "Client", "Memory", "__version__"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:
