@@ -25,10 +25,10 @@ def free_port():
 
 @contextmanager
 def service(data, port, *options):
-    """`memsif serve` as a person runs it, stopped by Ctrl-C."""
+    """`memsif serve` as a person runs it: used when it says that it is ready, stopped by Ctrl-C."""
     command = [sys.executable, "-m", "memsif_ray", "serve", "--port", str(port), "--data", str(data)]
-    log = data.parent / f"{data.name}.log"
-    with log.open("a") as stderr:
+    log = data.parent / f"{port}-{time.monotonic_ns()}.log"
+    with log.open("w") as stderr:
         process = subprocess.Popen(
             [*command, *options],
             stdout=subprocess.DEVNULL,
@@ -44,22 +44,17 @@ def service(data, port, *options):
         assert process.wait(120) == 0, log.read_text()
     finally:
         process.kill()
-    assert "ready at" in log.read_text()
     assert "no keys, so this machine only" in log.read_text()
     assert "Traceback" not in log.read_text()
 
 
 def await_ready(client, process, log):
     until = time.monotonic() + START_S
-    while time.monotonic() < until:
+    while "ready at" not in log.read_text():
         assert process.poll() is None, log.read_text()
-        try:
-            if client.get("/health/ready").is_success:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.5)
-    pytest.fail(log.read_text())
+        assert time.monotonic() < until, log.read_text()
+        time.sleep(0.2)
+    assert client.get("/health/ready").is_success
 
 
 def remember(client):
