@@ -84,18 +84,18 @@ _HATCHES = ("", "//", "..", "xx")
 
 def calibration(rows: Sequence[ReliabilityRow]) -> Figure:
     """Predicted against realised utility, in fifths of the predictions; on the diagonal they agree."""
-    figure, axes = new_figure(4.8, 3.8)
+    figure, axes = new_figure(6.4, 3.6)
     axes.plot([0, 100], [0, 100], color="black", linewidth=0.9, linestyle=":")
     for place, action in enumerate(ACTIONS):
         points = [(100 * row.predicted, 100 * row.realised) for row in rows if row.action == action]
         axes.plot(*zip(*points, strict=True), label=action, linewidth=1.2, **look(place))
-    values = [100 * value for row in rows for value in (row.predicted, row.realised)]
-    low, high = min(0.0, *values), max(values) * 1.08
-    axes.set_xlim(low, high)
-    axes.set_ylim(low, high)
+    # A line fitted to few questions may leave [0, 1] far behind; what was realised never does.
+    predicted = [100 * row.predicted for row in rows]
+    axes.set_xlim(min(0.0, *predicted) - 3, max(100.0, *predicted) + 3)
+    axes.set_ylim(-3, 103)
     axes.set_xlabel("predicted utility (%)", fontsize=9)
     axes.set_ylabel("realised utility (%)", fontsize=9)
-    axes.legend(fontsize=8, loc="upper left")
+    figure.legend(fontsize=8, loc="outside right upper")
     return figure
 
 
