@@ -10,6 +10,7 @@ import itertools
 import random
 import time
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -97,16 +98,16 @@ class Policy:
         return wish_s + self.rng.uniform(0, self.base_s / 5) if wish_s <= self.retry_after_cap_s else None
 
 
-class Request(Generic[T]):
+class Request(ABC, Generic[T]):
     """Something to ask of the service; its answer is a `T`."""
 
+    @abstractmethod
     def flow(self, policy: Policy) -> Flow[T]:
         """How to get the answer.
 
         Raises:
             APIError: The last failure, with `attempts` counted.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
