@@ -3,7 +3,7 @@
 ```python
 memory = Memory()
 memory.add("I adopted a greyhound called Comet.")
-memory.answer("What is the dog called?").answer
+memory.answer("What is the name of the greyhound?").answer
 ```
 """
 

@@ -14,7 +14,7 @@ import pytest
 from memsif_ray.clients.scripted_server import scripted_server
 
 START_S = 420
-QUESTION = {"conversation_id": "diary", "question": "What is the dog called?", "learn": False}
+QUESTION = {"conversation_id": "diary", "question": "What is the name of the greyhound?", "learn": False}
 
 
 def free_port():

@@ -56,7 +56,7 @@ class Client:
     ```python
     with Client("http://127.0.0.1:8000") as memory:
         memory.add("I adopted a greyhound called Comet.", conversation_id="amy", wait=True)
-        memory.answer("What is the dog called?", conversation_id="amy").answer
+        memory.answer("What is the name of the greyhound?", conversation_id="amy").answer
     ```
 
     Args:
