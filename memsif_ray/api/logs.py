@@ -46,10 +46,15 @@ class JsonLines(logging.Formatter):
             "event": record.getMessage(),
             "request_id": request_id(),
         }
-        line |= {name: value for name, value in vars(record).items() if name not in _STANDARD}
+        line |= {name: value for name, value in vars(record).items() if _is_extra(name)}
         if record.exc_info and record.exc_info[1] is not None:
             line |= without_words(record.exc_info[1])
         return json.dumps({name: value for name, value in line.items() if value != ""}, default=str)
+
+
+def _is_extra(name: str) -> bool:
+    """Given by the call that logs: neither the library's own nor what Ray hangs on every record (`_ray_…`)."""
+    return name not in _STANDARD and not name.startswith("_")
 
 
 def without_words(error: BaseException) -> dict[str, object]:

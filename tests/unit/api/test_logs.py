@@ -41,6 +41,12 @@ async def test_a_request_is_one_line(app_with, lines):
     }
 
 
+def test_what_ray_hangs_on_every_record_is_not_written(lines):
+    logging.getLogger("memsif_ray.test").warning("odd", extra={"_ray_timestamp_ns": 1, "route": "/r"})
+    (line,) = lines()
+    assert line["route"] == "/r" and "_ray_timestamp_ns" not in line
+
+
 async def test_no_word_of_a_user_and_no_secret_is_logged(app_with, backend, lines):
     async with client_of(app_with(), SECRETS["T1"]) as amy:
         said = {"conversation_id": f"c-{CANARY}", "messages": f"my word is {CANARY}"}
