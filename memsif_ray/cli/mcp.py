@@ -7,13 +7,15 @@ from typing import Annotated
 import typer
 
 from memsif_ray.cli.output import note
-from memsif_ray.cli.stores import BaseUrl, Data, Model, Store, memory_at
+from memsif_ray.cli.stores import Place, at_a_place, memory_at
 from memsif_ray.errors import ConfigError
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
+@at_a_place
 def mcp(
+    place: Place,
     conversation: Annotated[
         str | None,
         typer.Option(
@@ -22,10 +24,6 @@ def mcp(
             show_default=False,
         ),
     ] = None,
-    base_url: BaseUrl = None,
-    data: Data = None,
-    store: Store = None,
-    model: Model = None,
     http: Annotated[bool, typer.Option("--http", help="Streamable HTTP at /mcp instead of stdio.")] = False,
     host: Annotated[str, typer.Option("--host", help="With --http: a name of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="With --http.", min=1, max=65535)] = 8765,
@@ -45,7 +43,7 @@ def mcp(
         if exc.name not in ("mcp", "mcp_types"):
             raise
         raise ConfigError("this needs the package mcp: pip install 'memsif-ray[mcp]'") from exc
-    with memory_at(base_url, data, store, model) as memory:
+    with memory_at(place) as memory:
         server = make_mcp_server(memory, conversation_id=conversation)
         if http:
             note(f"tools at http://{host}:{port}/mcp")

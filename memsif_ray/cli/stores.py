@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
@@ -36,32 +39,75 @@ Model = Annotated[
     str | None,
     typer.Option("--model", help="Embedded model, where memory is in this process.", show_default=False),
 ]
+EmbedderName = Annotated[
+    str | None,
+    typer.Option("--embedder", help="Embedder, where memory is in this process.", show_default=False),
+]
+EmbedderUrl = Annotated[
+    str | None,
+    typer.Option("--embedder-url", help="Its endpoint, unless it is a local model.", show_default=False),
+]
 AnyMemory: TypeAlias = "Client | Memory"
 
 _TIMEOUT_S = 600.0
 """Of one call to a service: a small model on a CPU takes its time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where memories are, and what they are made with: the options of every command about memories."""
+
+    base_url: BaseUrl = None
+    data: Data = None
+    store: Store = None
+    model: Model = None
+    embedder: EmbedderName = None
+    embedder_url: EmbedderUrl = None
+
+
+def at_a_place(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of `Place` after its own, instead of its first argument."""
+    fields = inspect.signature(Place).parameters
+    hints = get_type_hints(Place, include_extras=True)
+
+    @wraps(command)
+    def run(*args: Any, **given: Any) -> None:
+        place = Place(**{name: given.pop(name) for name in fields})
+        command(place, *args, **given)
+
+    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+    shared = [field.replace(annotation=hints[name]) for name, field in fields.items()]
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *shared)]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
 @contextmanager
-def memory_at(
-    base_url: str | None, data: Path | None, store: str | None, model: str | None = None
-) -> Iterator[AnyMemory]:
+def memory_at(place: Place) -> Iterator[AnyMemory]:
     """The memory of a service, or of a database in this process.
+
+    In this process no chat model starts before something needs it.
 
     Raises:
         ConfigError: When it cannot be used.
         ServiceError: When the service does not answer or fails.
     """
-    if base_url is not None and data is None:
-        yield from _served(base_url)
+    if place.base_url is not None and place.data is None:
+        yield from _served(place.base_url)
         return
-    from memsif_ray.config import ModelConfig
+    from memsif_ray.config import EmbedderConfig, ModelConfig
     from memsif_ray.library import Memory
     from memsif_ray.storage.sql.location import store_url
 
-    config = ModelConfig() if model is None else ModelConfig(model=model)
     with stdout_kept_clean():
-        memory = Memory(store=store_url(store, data), model=config)
+        memory = Memory(
+            store=store_url(place.store, place.data),
+            model=ModelConfig(model=place.model or ModelConfig().model),
+            embedder=EmbedderConfig(
+                model=place.embedder or EmbedderConfig().model, base_url=place.embedder_url
+            ),
+        )
     with memory:
         yield memory
 

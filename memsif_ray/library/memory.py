@@ -37,14 +37,14 @@ class Memory:
         path: SQLite file that keeps memories, made if need be. `memsif serve` can serve it later.
         store: URL of a database instead, e.g. `postgresql://user@host/name`. With neither, memories are gone
             when this is closed.
-        model: Chat model; by default the embedded one.
+        model: Chat model; by default the embedded one, which the first call that needs it starts.
         embedder: By default the bundled all-MiniLM-L6-v2.
         config: What memory is made of.
         router: Trained router behind the packing policy `auto`.
         tools: Ready-made ports instead of `model` and `embedder`, e.g. scripted ones.
 
     Raises:
-        ConfigError: When the store, a model or the router cannot be used.
+        ConfigError: When the store, the embedder or the router cannot be used.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Memory:
         router: Path | None = None,
         tools: Tools | None = None,
     ) -> None:
-        """Start the models; the first start of the embedded model prepares its weights (a minute)."""
+        """Open the store. The first start ever of the embedded model prepares its weights (a minute)."""
         recipe = Recipe(
             url=_url(path, store),
             service=ServiceConfig(memory=config or MemoryConfig(), router=router),

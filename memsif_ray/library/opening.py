@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from datetime import UTC, datetime
 
 from memsif_ray.clients.embedded.chat import EmbeddedChat, EmbeddedCounter
 from memsif_ray.clients.embedded.engine import EmbeddedEngine
+from memsif_ray.clients.embedded.on_demand import EngineOnDemand
 from memsif_ray.clients.embedded.weights import find_model
 from memsif_ray.clients.embedders import HttpEmbedder, make_embedder
 from memsif_ray.clients.entities import make_entities
@@ -46,11 +46,11 @@ async def opened(recipe: Recipe) -> AsyncIterator[Conversations]:
     """The service. At the end it finishes what has begun, and closes all that it opened.
 
     Raises:
-        ConfigError: When a model, a router or the store cannot be used.
+        ConfigError: When the embedder, a router or the store cannot be used.
         ServiceBusy: When the database does not answer.
     """
     async with AsyncExitStack() as stack:
-        tools = recipe.tools or await _connected(recipe, stack)
+        tools = recipe.tools or _connected(recipe, stack)
         store = await open_store(recipe.url)
         try:
             conversations = Conversations(store, tools, recipe.service, _now)
@@ -61,9 +61,9 @@ async def opened(recipe: Recipe) -> AsyncIterator[Conversations]:
         yield conversations
 
 
-async def _connected(recipe: Recipe, stack: AsyncExitStack) -> Tools:
+def _connected(recipe: Recipe, stack: AsyncExitStack) -> Tools:
     """As in a server: no file and no counter remembers texts, since what is erased must be gone."""
-    chat, tokens = await _chat(recipe.model, stack)
+    chat, tokens = _chat(recipe.model, stack)
     return Tools(
         chat=chat,
         embedder=_embedder(recipe.embedder, stack),
@@ -73,14 +73,14 @@ async def _connected(recipe: Recipe, stack: AsyncExitStack) -> Tools:
     )
 
 
-async def _chat(config: ModelConfig, stack: AsyncExitStack) -> tuple[ChatModel, TokenCounter]:
+def _chat(config: ModelConfig, stack: AsyncExitStack) -> tuple[ChatModel, TokenCounter]:
     if config.base_url is not None:
         chat = OpenAIChat(config)
         stack.push_async_callback(chat.aclose)
         return chat, EstimatingCounter()
-    engine = EmbeddedEngine(await asyncio.to_thread(find_model, config.model), model=config.model)
+    name = config.model
+    engine = EngineOnDemand(name, lambda: EmbeddedEngine(find_model(name), model=name))
     stack.push_async_callback(engine.aclose)
-    await engine.start()
     return EmbeddedChat(engine), EmbeddedCounter(engine)
 
 

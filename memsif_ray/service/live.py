@@ -243,14 +243,14 @@ class Live(Remembered):
         """Whatever ended the worker, nobody waits for ever."""
         self._worker = None
         failure = None if worker.cancelled() else worker.exception()
+        known = failure if isinstance(failure, MemsifError) else None  # explains itself, without a traceback
         if failure is not None:
             self.broken = True  # what is held may be ahead of what is stored: the next to ask loads it anew
-            LOGGER.error("digestion of %s stopped", self.key, exc_info=failure)
+            LOGGER.error("digestion of %s stopped: %s", self.key, failure, exc_info=known is None and failure)
         if failure is None and self.queue and not self._stopping:
             self._line_up(self.queue.pop())
         elif self.queue:
-            cause = failure if isinstance(failure, MemsifError) else None
-            self._abandon(cause or ServiceBusy("digestion was stopped", retry_after_s=RETRY_AFTER_S))
+            self._abandon(known or ServiceBusy("digestion was stopped", retry_after_s=RETRY_AFTER_S))
 
     def _abandon(self, reason: MemsifError) -> None:
         for waiting in self._waiting.values():
