@@ -16,7 +16,7 @@ import typer
 
 from memsif_ray.cli.output import AsJson, note, print_result, stdout_kept_clean
 from memsif_ray.cli.stores import Data, Store
-from memsif_ray.errors import ConfigError, ServiceBusy
+from memsif_ray.errors import ConfigError, ServiceBusy, ServiceError
 
 if TYPE_CHECKING:
     from ray.serve import Application
@@ -112,28 +112,53 @@ def _running(args: LaptopArgs, host: str, port: int) -> Iterator[None]:
     from serve.laptop import app
 
     with ray_session(ExecutionConfig()):
-        if ray_serve.status().proxies:
-            raise ConfigError("Ray Serve already runs on this cluster: deploy serve/laptop.yaml there")
-        logging.getLogger("ray.serve").setLevel(logging.WARNING)
-        ray_serve.start(proxy_location="HeadOnly", http_options={"host": host, "port": port})
+        with _told("did not start"):
+            if ray_serve.status().proxies:
+                raise ConfigError("Ray Serve already runs on this cluster: deploy serve/laptop.yaml there")
+            logging.getLogger("ray.serve").setLevel(logging.WARNING)
+            ray_serve.start(proxy_location="HeadOnly", http_options={"host": host, "port": port})
         try:
             _deploy(app(args))
             yield
         finally:
             # First the application, while the proxy still brings answers to those who wait for one.
-            ray_serve.delete(_APP)
-            ray_serve.shutdown()  # type: ignore[no-untyped-call]
+            with _told("did not end in good order; what was acknowledged is stored"):
+                ray_serve.delete(_APP)
+                ray_serve.shutdown()  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Ray's own failures as one line.
+
+    Raises:
+        ServiceError: Instead of what Ray raises.
+    """
+    from ray.exceptions import RayError
+    from ray.serve.exceptions import RayServeException
+
+    try:
+        yield
+    except (RuntimeError, TimeoutError, RayError, RayServeException) as exc:
+        said = (str(exc).strip() or type(exc).__name__).splitlines()[0]
+        raise ServiceError(
+            f"Ray Serve {what}: {said}. Start again when the machine is less busy", "ray_serve"
+        ) from exc
 
 
 def _deploy(application: Application) -> None:
     from ray import serve as ray_serve
 
-    try:
-        ray_serve.run(application, name=_APP, route_prefix="/")
-    except RuntimeError as exc:  # which says only that it failed; the cause is in the status
-        deployments = ray_serve.status().applications[_APP].deployments.values()
-        causes = [one.message.strip().rpartition("\n")[2] for one in deployments if one.message]
-        raise ConfigError(f"the service did not start: {'; '.join(causes) or exc}") from exc
+    with _told("did not start"):
+        try:
+            ray_serve.run(application, name=_APP, route_prefix="/")
+        except RuntimeError as exc:  # which says only that it failed; the cause is in the status
+            found = ray_serve.status().applications.get(_APP)
+            messages = [one.message.strip() for one in found.deployments.values()] if found else []
+            causes = "; ".join(message.rpartition("\n")[2] for message in messages if message)
+            if not causes:
+                raise
+            raise ConfigError(f"the service did not start: {causes}") from exc
 
 
 def _await_ready(url: str, stop: threading.Event) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from ray.data import DataContext
 
 import memsif_ray
 from memsif_ray.config import ExecutionConfig
-from memsif_ray.errors import ConfigError
+from memsif_ray.errors import ConfigError, ServiceError
 
 NAMESPACE = "memsif"
 _PATIENCE_S = 10.0
@@ -36,15 +37,16 @@ def ray_session(execution: ExecutionConfig, *, env: Mapping[str, str] | None = N
 
     Raises:
         ConfigError: When the named cluster cannot be reached.
+        ServiceError: When a local Ray does not start.
     """
     if ray.is_initialized():
         yield
         return
     address = os.environ.get("RAY_ADDRESS") or execution.ray_address
-    try:
-        ray.init(**(_local() if address is None else _cluster(address, env or {})))
-    except (OSError, ray.exceptions.RayError) as exc:
-        raise ConfigError(f"cannot connect to Ray at {address or 'this machine'}: {exc}") from exc
+    if address is None:
+        _start()
+    else:
+        _connect(address, env or {})
     _quiet_data()
     try:
         yield
@@ -52,18 +54,37 @@ def ray_session(execution: ExecutionConfig, *, env: Mapping[str, str] | None = N
         ray.shutdown()
 
 
-def _local() -> dict[str, Any]:
+def _start() -> None:
     # A local Ray listens to this machine only: no token is needed, and one left over from some cluster
     # must not stop it. Its core prints a warning about Ray Data's own actors at every start.
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    return {
-        "address": "local",
-        "namespace": NAMESPACE,
-        "include_dashboard": False,
-        "log_to_driver": False,
-        "logging_level": logging.WARNING,
-    }
+    try:
+        ray.init(
+            address="local",
+            namespace=NAMESPACE,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.WARNING,
+        )
+    except Exception as exc:  # a start that takes too long has no other kind at Ray
+        raise ServiceError(
+            f"Ray did not start on this machine: {_first_line(exc)}. Its processes need some memory, room in "
+            f"{tempfile.gettempdir()} and 30 seconds of a CPU: start again when the machine is less busy. "
+            "`ray stop` ends what an earlier Ray left",
+            "ray_start",
+        ) from exc
+
+
+def _connect(address: str, env: Mapping[str, str]) -> None:
+    try:
+        ray.init(**_cluster(address, env))
+    except (OSError, RuntimeError, ray.exceptions.RayError) as exc:
+        raise ConfigError(f"cannot connect to Ray at {address}: {_first_line(exc)}") from exc
+
+
+def _first_line(exc: Exception) -> str:
+    return (str(exc).strip() or type(exc).__name__).splitlines()[0].rstrip(".")
 
 
 def _cluster(address: str, env: Mapping[str, str]) -> dict[str, Any]:

@@ -100,6 +100,23 @@ def test_what_was_told_is_there_after_a_restart(tmp_path):
 
 
 @pytest.mark.ray
+def test_a_ray_that_does_not_start_is_one_line_with_the_remedy(tmp_path):
+    nowhere = "http://127.0.0.1:9/v1"
+    command = ["serve", "--port", str(free_port()), "--data", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "memsif_ray", *command, "--base-url", nowhere, "--embedder-url", nowhere],
+        # So often Ray asks whether its own processes are there.
+        env={k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"} | {"RAY_NUM_REDIS_GET_RETRIES": "0"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 3, done.stderr
+    assert "Ray did not start on this machine" in done.stderr and "start again" in done.stderr
+    assert "Traceback" not in done.stderr and done.stdout == ""
+
+
+@pytest.mark.ray
 @pytest.mark.model
 def test_the_embedded_model_answers_before_and_after(tmp_path):
     answer, evidence, _, _ = walk(tmp_path / "memory")
