@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.tools import Tools
+from memsif_ray.methods.asking import ask_with
 from memsif_ray.prompts import escape
-from memsif_ray.prompts.asking import ask
 from memsif_ray.types import Answer, Context, Question
 
 
@@ -20,14 +20,12 @@ async def answer_from(
         ServiceError: When the endpoint failed.
     """
     try:
-        text = await ask(
-            tools.chat,
+        text = await ask_with(
+            tools,
             "answer",
-            stage="answer",
-            scope=tools.scope_of(question.question_id),
             max_tokens=max_tokens,
             temperature=temperature,
-            seed=tools.seed,
+            question_id=question.question_id,
             question=question.text,
             asked_at=question.asked_at and f"{question.asked_at:%A, %d %B %Y}",
             context="\n".join(escape(item.text) for item in context.items),

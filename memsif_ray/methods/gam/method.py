@@ -35,13 +35,13 @@ from memsif_ray.config import RunConfig, Strict
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.dates import spoken
 from memsif_ray.memory.evidence import dated_line
+from memsif_ray.methods.asking import reply_or_reason
 from memsif_ray.methods.base import Tables, Tools, settings_of
 from memsif_ray.methods.gam.research import Page, Research, SearchLimits
 from memsif_ray.methods.lines import chronological, pack
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room, shortened
 from memsif_ray.methods.sources import ranked_ids
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank, truncate
 from memsif_ray.types import Context, ContextItem, Conversation, Decision, Message, Note, Question
 
@@ -123,22 +123,18 @@ class Gam:
     async def _abstract(self, number: int, messages: list[Message], earlier: list[str]) -> str:
         limit, tokens = self._settings.abstract_tokens, self._tools.tokens
         half = room(self._window, reply=limit) // 2
-        try:
-            text = await ask(
-                self._tools.chat,
-                "gam/abstract",
-                stage="abstract",
-                scope=self._tools.scope,
-                max_tokens=limit,
-                temperature=self._settings.temperature,
-                seed=self._tools.seed,
-                abstracts=shortened(earlier, budget=half, tokens=tokens),
-                date=spoken(messages[0].timestamp),
-                lines=shortened([dated_line(m) for m in messages], budget=half, tokens=tokens),
-            )
-        except ReplyInvalid as exc:
+        text = await reply_or_reason(
+            self._tools,
+            "gam/abstract",
+            max_tokens=limit,
+            temperature=self._settings.temperature,
+            abstracts=shortened(earlier, budget=half, tokens=tokens),
+            date=spoken(messages[0].timestamp),
+            lines=shortened([dated_line(m) for m in messages], budget=half, tokens=tokens),
+        )
+        if isinstance(text, ReplyInvalid):
             self._decisions.append(
-                Decision("abstract", _page_id(number), "excerpt", "fallback", detail=str(exc))
+                Decision("abstract", _page_id(number), "excerpt", "fallback", detail=str(text))
             )
             return truncate(" ".join(f"{m.speaker}: {m.content}" for m in messages), _EXCERPT)
         self._decisions.append(Decision("abstract", _page_id(number), "written", "llm"))

@@ -10,11 +10,11 @@ from typing import Any
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.evidence import dated_line
 from memsif_ray.memory.lexical import LexicalIndex, lexical_terms
+from memsif_ray.methods.asking import reply_or_reason
 from memsif_ray.methods.base import Tools
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room, shortened
 from memsif_ray.methods.sources import closest, dated, numbered, texts
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank
 from memsif_ray.types import Decision, Message, Note, Question
 
@@ -199,20 +199,14 @@ class Research:
         return requests
 
     async def _ask(self, name: str, *, tokens: int, **values: Any) -> Any:
-        """The reply, or why it cannot be used."""
-        try:
-            return await ask(
-                self._tools.chat,
-                f"gam/{name}",
-                stage=name,
-                scope=self._tools.scope_of(self._question.question_id),
-                max_tokens=tokens,
-                temperature=self._limits.temperature,
-                seed=self._tools.seed,
-                **values,
-            )
-        except ReplyInvalid as exc:
-            return exc
+        return await reply_or_reason(
+            self._tools,
+            f"gam/{name}",
+            max_tokens=tokens,
+            temperature=self._limits.temperature,
+            question_id=self._question.question_id,
+            **values,
+        )
 
     def _shown(self, lines: list[str], *, reply: int) -> list[str]:
         return shortened(lines, budget=room(self._limits.window, reply=reply), tokens=self._tools.tokens)

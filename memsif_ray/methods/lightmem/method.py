@@ -40,6 +40,7 @@ from pydantic import Field
 from memsif_ray.config import RunConfig, Strict
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.dates import spoken
+from memsif_ray.methods.asking import reply_or_reason
 from memsif_ray.methods.base import Tables, Tools, settings_of
 from memsif_ray.methods.lightmem.buffers import Piece, batches, boundaries, topics
 from memsif_ray.methods.lightmem.compression import MODEL, Compressor, llmlingua
@@ -49,7 +50,6 @@ from memsif_ray.methods.note_lines import note_item
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.sources import ranked_ids
 from memsif_ray.methods.together import together
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank
 from memsif_ray.types import Context, Conversation, Decision, Message, Note, Question
 
@@ -188,20 +188,14 @@ class LightMem:
         """Facts of one batch, each with the number of its message; an unusable reply costs this batch."""
         shown = [number for segment in batch for number in segment]
         subject = messages[shown[0]].message_id
-        try:
-            reply = await ask(
-                self._tools.chat,
-                "lightmem/extract",
-                stage="extract",
-                scope=self._tools.scope,
-                seed=self._tools.seed,
-                max_tokens=1500,
-                topics=[
-                    [_line(shown.index(n) + 1, messages[n], texts[n]) for n in segment] for segment in batch
-                ],
-            )
-        except ReplyInvalid as exc:
-            return [], Decision("extract", subject, "no facts", "fallback", detail=str(exc))
+        reply = await reply_or_reason(
+            self._tools,
+            "lightmem/extract",
+            max_tokens=1500,
+            topics=[[_line(shown.index(n) + 1, messages[n], texts[n]) for n in segment] for segment in batch],
+        )
+        if isinstance(reply, ReplyInvalid):
+            return [], Decision("extract", subject, "no facts", "fallback", detail=str(reply))
         facts = [fact for item in reply["facts"] if (fact := _checked(item, shown))]
         refused = len(reply["facts"]) - len(facts)
         detail = f"{refused} refused" if refused else ""

@@ -9,10 +9,10 @@ import numpy as np
 
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.dates import spoken
+from memsif_ray.methods.asking import ask_with
 from memsif_ray.methods.base import Tools
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.together import together
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank
 from memsif_ray.types import Decision, Matrix, Note
 
@@ -90,12 +90,9 @@ def changers(queues: Sequence[Sequence[Neighbour]], *, at_least: float) -> dict[
 async def _rule(target: Note, later: Sequence[Note], tools: Tools) -> tuple[Note, Decision]:
     """What becomes of one entry, and who says so; an unusable reply leaves it as it is."""
     try:
-        reply = await ask(
-            tools.chat,
+        reply = await ask_with(
+            tools,
             "lightmem/update",
-            stage="update",
-            scope=tools.scope,
-            seed=tools.seed,
             max_tokens=200,
             target=_shown(target),
             notes=[_shown(note) for note in later],

@@ -32,6 +32,7 @@ from pydantic import Field
 from memsif_ray.config import RunConfig, Strict
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.lexical import LexicalIndex, lexical_terms
+from memsif_ray.methods.asking import ask_with
 from memsif_ray.methods.base import Tables, Tools, settings_of
 from memsif_ray.methods.mem0.batches import (
     Batch,
@@ -42,7 +43,6 @@ from memsif_ray.methods.mem0.batches import (
 )
 from memsif_ray.methods.mem0.entities import WEIGHT, EntityIndex
 from memsif_ray.methods.notebook import NoteBook
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank
 from memsif_ray.types import Context, Conversation, Decision, Note, Question, Vector
 
@@ -122,13 +122,11 @@ class Mem0Additive:
         said = "\n".join(message.content for message in batch.messages)
         query = (await self._tools.embedder.embed([said]))[0]
         near = self._book.nearest(query, self._book.of_kind("memory"), k=self._settings.similar)
-        reply = await ask(
-            self._tools.chat,
+        reply = await ask_with(
+            self._tools,
             "mem0/extract_all",
             stage="extract",
-            scope=self._tools.scope,
             max_tokens=800,
-            seed=self._tools.seed,
             memories=[note.text for note, _ in near],
             recent=batch.recent,
             messages=batch.messages,

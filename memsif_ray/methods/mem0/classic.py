@@ -32,11 +32,11 @@ from pydantic import Field
 
 from memsif_ray.config import RunConfig, Strict
 from memsif_ray.errors import ReplyInvalid
+from memsif_ray.methods.asking import ask_with
 from memsif_ray.methods.base import Tables, Tools, settings_of
 from memsif_ray.methods.mem0.batches import batches_of, memory_context, one_line, spoken_messages
 from memsif_ray.methods.mem0.store import SpeakerStore
 from memsif_ray.methods.together import together
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank
 from memsif_ray.types import Context, Conversation, Decision, Message, Question
 
@@ -122,15 +122,8 @@ class Mem0:
         for end in range(every, len(messages), every) if every else ():
             window = messages[end - every : end]
             try:
-                reply = await ask(
-                    self._tools.chat,
-                    "mem0/summary",
-                    stage="summary",
-                    scope=self._tools.scope,
-                    max_tokens=500,
-                    seed=self._tools.seed,
-                    summary=summaries[-1],
-                    messages=window,
+                reply = await ask_with(
+                    self._tools, "mem0/summary", max_tokens=500, summary=summaries[-1], messages=window
                 )
                 summaries.append(one_line(reply["summary"]) or summaries[-1])
             except ReplyInvalid as exc:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from memsif_ray.errors import ReplyInvalid
+from memsif_ray.methods.asking import reply_or_reason
 from memsif_ray.methods.base import Tools
 from memsif_ray.methods.mem0.batches import Batch, one_line
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.together import together
-from memsif_ray.prompts.asking import ask
 from memsif_ray.types import Decision, Note
 
 
@@ -49,40 +49,32 @@ class SpeakerStore:
                 await self._update(batch, facts)
 
     async def _extract(self, batch: Batch, summary: str) -> list[str] | ReplyInvalid:
-        try:
-            reply = await ask(
-                self._tools.chat,
-                "mem0/extract",
-                stage="extract",
-                scope=self._tools.scope,
-                max_tokens=600,
-                seed=self._tools.seed,
-                owner=self._owner,
-                summary=summary,
-                recent=batch.recent,
-                messages=batch.messages,
-                date=batch.date,
-            )
-        except ReplyInvalid as exc:
-            return exc
+        reply = await reply_or_reason(
+            self._tools,
+            "mem0/extract",
+            max_tokens=600,
+            owner=self._owner,
+            summary=summary,
+            recent=batch.recent,
+            messages=batch.messages,
+            date=batch.date,
+        )
+        if isinstance(reply, ReplyInvalid):
+            return reply
         return [fact for fact in dict.fromkeys(map(one_line, reply["facts"])) if fact]
 
     async def _update(self, batch: Batch, facts: Sequence[str]) -> None:
         offered = await self._near(facts)
-        try:
-            reply = await ask(
-                self._tools.chat,
-                "mem0/update",
-                stage="update",
-                scope=self._tools.scope,
-                max_tokens=1000,
-                seed=self._tools.seed,
-                owner=self._owner,
-                memories=[note.text for note in offered],
-                facts=facts,
-            )
-        except ReplyInvalid as exc:
-            self._decide("update", batch.batch_id, "skipped", "fallback", str(exc))
+        reply = await reply_or_reason(
+            self._tools,
+            "mem0/update",
+            max_tokens=1000,
+            owner=self._owner,
+            memories=[note.text for note in offered],
+            facts=facts,
+        )
+        if isinstance(reply, ReplyInvalid):
+            self._decide("update", batch.batch_id, "skipped", "fallback", str(reply))
             return
         for action in reply["actions"]:
             await self._apply(action if isinstance(action, dict) else {}, offered, batch)

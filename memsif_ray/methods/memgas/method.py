@@ -40,6 +40,7 @@ from pydantic import Field
 from memsif_ray.config import RunConfig, Strict
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.evidence import dated_line
+from memsif_ray.methods.asking import ask_with
 from memsif_ray.methods.base import Tables, Tools, settings_of
 from memsif_ray.methods.lines import chronological, message_item, pack
 from memsif_ray.methods.memgas.graph import Floats, edges_between, granularity_weights, pagerank, seeds
@@ -49,7 +50,6 @@ from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room
 from memsif_ray.methods.sources import numbered
 from memsif_ray.methods.together import together
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank
 from memsif_ray.types import (
     Context,
@@ -231,13 +231,11 @@ class MemGAS:
         space = room(self._window, reply=FILTER_TOKENS)
         shown = pack(offered, space, self._tools.tokens)
         try:
-            reply = await ask(
-                self._tools.chat,
+            reply = await ask_with(
+                self._tools,
                 "memgas/filter",
-                stage="filter",
-                scope=self._tools.scope_of(question.question_id),
-                seed=self._tools.seed,
                 max_tokens=FILTER_TOKENS,
+                question_id=question.question_id,
                 lines=[item.text for item in shown],
                 question=question.text,
             )

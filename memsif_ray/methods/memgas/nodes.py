@@ -8,11 +8,11 @@ from itertools import groupby
 
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.dates import spoken
+from memsif_ray.methods.asking import reply_or_reason
 from memsif_ray.methods.base import Tools
 from memsif_ray.methods.room import room, shortened
 from memsif_ray.methods.sources import texts
 from memsif_ray.methods.together import together
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank
 from memsif_ray.types import Conversation, Decision, Message, Note
 
@@ -81,19 +81,15 @@ async def describe(session: Session, *, tools: Tools, window: int) -> tuple[list
 async def _read(
     session: Session, granularity: str, lines: Sequence[str], tools: Tools
 ) -> tuple[str, list[Decision]]:
-    try:
-        reply = await ask(
-            tools.chat,
-            f"memgas/{granularity}",
-            stage=granularity,
-            scope=tools.scope,
-            seed=tools.seed,
-            max_tokens=_REPLY_TOKENS,
-            date=spoken(session.messages[0].timestamp),
-            lines=lines,
-        )
-    except ReplyInvalid as exc:
-        return "", [_missing(session, granularity, str(exc))]
+    reply = await reply_or_reason(
+        tools,
+        f"memgas/{granularity}",
+        max_tokens=_REPLY_TOKENS,
+        date=spoken(session.messages[0].timestamp),
+        lines=lines,
+    )
+    if isinstance(reply, ReplyInvalid):
+        return "", [_missing(session, granularity, str(reply))]
     words = texts([reply] if isinstance(reply, str) else reply["keywords"], at_most=_KEYWORDS)
     return ", ".join(words), [] if words else [_missing(session, granularity, "no words")]
 

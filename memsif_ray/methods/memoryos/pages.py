@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memsif_ray.errors import ReplyInvalid
+from memsif_ray.methods.asking import ask_with, reply_or_reason
 from memsif_ray.methods.base import Tools
 from memsif_ray.methods.together import together
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank
 from memsif_ray.types import Conversation, Decision, Message, Note
 
@@ -140,12 +140,15 @@ class _Reader:
         """Whether `page` goes on with the page before it; a page opens a chain when nobody can say."""
         if before is None:
             return False, Decision("chain", page.note.note_id, "new", "rule")
-        try:
-            reply = await self._ask(
-                "continuity", before=before.messages, messages=page.messages, max_tokens=30
-            )
-        except ReplyInvalid as exc:
-            return False, Decision("chain", page.note.note_id, "new", "fallback", detail=str(exc))
+        reply = await reply_or_reason(
+            self._tools,
+            "memoryos/continuity",
+            max_tokens=30,
+            before=before.messages,
+            messages=page.messages,
+        )
+        if isinstance(reply, ReplyInvalid):
+            return False, Decision("chain", page.note.note_id, "new", "fallback", detail=str(reply))
         goes_on = bool(reply["continues"])
         return goes_on, Decision("chain", page.note.note_id, "continue" if goes_on else "new", "llm")
 
@@ -156,7 +159,9 @@ class _Reader:
         for page in chain:
             lost: tuple[Decision, ...] = ()
             try:
-                reply = await self._ask("chain", summary=summary, messages=page.messages, max_tokens=300)
+                reply = await ask_with(
+                    self._tools, "memoryos/chain", max_tokens=300, summary=summary, messages=page.messages
+                )
                 summary = " ".join(reply["summary"].split()) or summary
             except ReplyInvalid as exc:
                 lost = (Decision("summary", page.note.note_id, "kept", "fallback", detail=str(exc)),)
@@ -167,7 +172,9 @@ class _Reader:
         """What the page is about; its own text, without keywords, when nobody can say."""
         reason = "no topic"
         try:
-            reply = await self._ask("topics", messages=page.messages, limit=TOPICS, max_tokens=500)
+            reply = await ask_with(
+                self._tools, "memoryos/topics", max_tokens=500, messages=page.messages, limit=TOPICS
+            )
             found = tuple(topic for item in reply["topics"] if (topic := _topic(item)))
             if found:
                 return found[:TOPICS], ()
@@ -175,17 +182,6 @@ class _Reader:
             reason = str(exc)
         own = Topic(page.note.text, frozenset())
         return (own,), (Decision("topics", page.note.note_id, "own text", "fallback", detail=reason),)
-
-    async def _ask(self, prompt: str, *, max_tokens: int, **values: Any) -> Any:
-        return await ask(
-            self._tools.chat,
-            f"memoryos/{prompt}",
-            stage=prompt,
-            scope=self._tools.scope,
-            max_tokens=max_tokens,
-            seed=self._tools.seed,
-            **values,
-        )
 
 
 def _topic(item: Any) -> Topic | None:

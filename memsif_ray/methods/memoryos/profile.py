@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from memsif_ray.errors import ReplyInvalid
+from memsif_ray.methods.asking import reply_or_reason
 from memsif_ray.methods.base import Tools
 from memsif_ray.methods.memoryos.pages import Page
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.together import together
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank, words
 from memsif_ray.types import Decision, Note
 
@@ -73,20 +73,14 @@ class LongTerm:
         return lost
 
     async def _ask(self, prompt: str, pages: Sequence[Page], question_id: str, **values: Any) -> Any:
-        """The reply, or the reason why there is none."""
-        try:
-            return await ask(
-                self._tools.chat,
-                f"memoryos/{prompt}",
-                stage=prompt,
-                scope=self._tools.scope_of(question_id),
-                max_tokens=1200,
-                seed=self._tools.seed,
-                pages=[page.messages for page in pages],
-                **values,
-            )
-        except ReplyInvalid as exc:
-            return exc
+        return await reply_or_reason(
+            self._tools,
+            f"memoryos/{prompt}",
+            max_tokens=1200,
+            question_id=question_id,
+            pages=[page.messages for page in pages],
+            **values,
+        )
 
     async def _keep(self, kind: str, items: Sequence[Any], pages: Sequence[Page]) -> None:
         """Append knowledge; beyond the capacity the oldest goes."""

@@ -35,13 +35,13 @@ from pydantic import Field
 from memsif_ray.config import RunConfig
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.evidence import dated_line
+from memsif_ray.methods.asking import ask_with
 from memsif_ray.methods.base import Tables, Tools, settings_of
 from memsif_ray.methods.lines import chronological, pack
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room, shortened
 from memsif_ray.methods.simplemem.search import Search, SearchLimits, Statement
 from memsif_ray.methods.sources import closest, numbered, ranked_ids, texts
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank
 from memsif_ray.types import Context, ContextItem, Conversation, Decision, Message, Note, Question
 
@@ -139,14 +139,11 @@ class SimpleMem:
         reply_tokens = min(self._settings.statement_tokens, self._context_window // 2)
         lines = [f"[{n}] {dated_line(m)}" for n, m in enumerate(window, start=1)]
         budget = room(self._context_window, reply=reply_tokens)
-        reply = await ask(
-            self._tools.chat,
+        reply = await ask_with(
+            self._tools,
             "simplemem/statements",
-            stage="statements",
-            scope=self._tools.scope,
             max_tokens=reply_tokens,
             temperature=self._settings.temperature,
-            seed=self._tools.seed,
             earlier=[note.text for note in before[: self._settings.shown_before]],
             lines=shortened(lines, budget=budget, tokens=self._tools.tokens),
         )

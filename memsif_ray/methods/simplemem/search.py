@@ -14,12 +14,12 @@ from memsif_ray.config import Strict
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.dates import TimeRef, parse_question_time
 from memsif_ray.memory.lexical import LexicalIndex, lexical_terms
+from memsif_ray.methods.asking import reply_or_reason
 from memsif_ray.methods.base import Tools
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room, shortened
 from memsif_ray.methods.sources import dated, texts
 from memsif_ray.methods.together import together
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import words
 from memsif_ray.types import Decision, Note, Question, Vector
 
@@ -198,20 +198,14 @@ class Search:
             self._found.setdefault(note.note_id, self._by_id[note.note_id])
 
     async def _ask(self, name: str, **values: Any) -> Any:
-        """The reply, or why it cannot be used."""
-        try:
-            return await ask(
-                self._tools.chat,
-                f"simplemem/{name}",
-                stage=name,
-                scope=self._tools.scope_of(self._question.question_id),
-                max_tokens=_REPLY,
-                temperature=self._limits.temperature,
-                seed=self._tools.seed,
-                **values,
-            )
-        except ReplyInvalid as exc:
-            return exc
+        return await reply_or_reason(
+            self._tools,
+            f"simplemem/{name}",
+            max_tokens=_REPLY,
+            temperature=self._limits.temperature,
+            question_id=self._question.question_id,
+            **values,
+        )
 
     def _decide(self, kind: str, outcome: str, decided_by: str, detail: str) -> None:
         self.decisions.append(Decision(kind, self._question.question_id, outcome, decided_by, detail=detail))

@@ -13,13 +13,13 @@ from memsif_ray.config import Strict
 from memsif_ray.errors import ReplyInvalid
 from memsif_ray.memory.dates import spoken
 from memsif_ray.memory.evidence import dated_line
+from memsif_ray.methods.asking import reply_or_reason
 from memsif_ray.methods.base import Tools
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.room import room, shortened
 from memsif_ray.methods.sources import closest, dated, numbered
 from memsif_ray.methods.together import together
 from memsif_ray.prompts import escape
-from memsif_ray.prompts.asking import ask
 from memsif_ray.text import is_blank, truncate
 from memsif_ray.types import Decision, Message, Note
 
@@ -67,7 +67,7 @@ class Writer:
             ServiceError: When the endpoint failed.
         """
         replies = await together(
-            self.ask("narrate", _NARRATIVE_TOKENS, lines=self._lines(episode, _NARRATIVE_TOKENS))
+            self._ask("narrate", _NARRATIVE_TOKENS, lines=self._lines(episode, _NARRATIVE_TOKENS))
             for episode in episodes
         )
         return [
@@ -84,7 +84,7 @@ class Writer:
         for episode in episodes:
             said = [messages[message_id] for message_id in episode.message_ids]
             prediction = await self._predict(book, episode)
-            reply = await self.ask(
+            reply = await self._ask(
                 "facts",
                 _FACT_TOKENS,
                 prediction=prediction,
@@ -104,20 +104,8 @@ class Writer:
             for number, ((facts, central), text) in enumerate(zip(themes, texts, strict=True), start=1)
         ]
 
-    async def ask(self, name: str, max_tokens: int, **values: Any) -> Any:
-        """The reply, or why it cannot be used."""
-        try:
-            return await ask(
-                self.tools.chat,
-                f"xmemory/{name}",
-                stage=name,
-                scope=self.tools.scope,
-                max_tokens=max_tokens,
-                seed=self.tools.seed,
-                **values,
-            )
-        except ReplyInvalid as exc:
-            return exc
+    async def _ask(self, name: str, max_tokens: int, **values: Any) -> Any:
+        return await reply_or_reason(self.tools, f"xmemory/{name}", max_tokens=max_tokens, **values)
 
     async def _begins(self, message: Message, current: Sequence[Message]) -> bool:
         if len(current) < self.limits.buffer_min:
@@ -125,7 +113,7 @@ class Writer:
         if len(current) >= self.limits.buffer_max:
             return self._decided(message, True, "rule", "full")
         lines = self._lines(current, _BOUNDARY_TOKENS)
-        reply = await self.ask("boundary", _BOUNDARY_TOKENS, current=lines, message=dated_line(message))
+        reply = await self._ask("boundary", _BOUNDARY_TOKENS, current=lines, message=dated_line(message))
         if isinstance(reply, ReplyInvalid):
             return self._decided(message, False, "fallback", str(reply))
         return self._decided(message, reply["boundary"], "llm", "")
@@ -165,7 +153,7 @@ class Writer:
             return ""
         lines = [note_line(fact) for fact, _ in known]
         title = json.loads(episode.detail)["title"]
-        reply = await self.ask("predict", _PREDICTION_TOKENS, facts=lines, title=title)
+        reply = await self._ask("predict", _PREDICTION_TOKENS, facts=lines, title=title)
         if isinstance(reply, ReplyInvalid):
             self._note("predict", episode.note_id, "none", "fallback", str(reply))
             return ""
@@ -188,7 +176,7 @@ class Writer:
     async def _summary(self, facts: Sequence[Note]) -> Any:
         if len(facts) == 1:
             return facts[0].text
-        return await self.ask("theme", _THEME_TOKENS, facts=[note_line(fact) for fact in facts])
+        return await self._ask("theme", _THEME_TOKENS, facts=[note_line(fact) for fact in facts])
 
     def _theme(self, note_id: str, facts: Sequence[Note], central: Note, text: Any) -> Note:
         if isinstance(text, ReplyInvalid):
