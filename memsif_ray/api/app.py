@@ -29,6 +29,7 @@ from memsif_ray.api import errors
 from memsif_ray.api.auth import LOCAL_HOSTS, Authenticated, KnownHosts, ThisMachineOnly
 from memsif_ray.api.chat import ChatUpstream
 from memsif_ray.api.inspector import mount_inspector
+from memsif_ray.api.manual import mount_manual
 from memsif_ray.api.metrics import Metrics
 from memsif_ray.api.observing import Observed
 from memsif_ray.api.rates import Buckets, Rated
@@ -82,6 +83,7 @@ def make_app(
         lifespan=_lifespan,
         middleware=_layers(keys, settings, metrics=metrics, work=work, buckets=Buckets(clock)),
         redirect_slashes=False,
+        docs_url=None,  # `mount_manual` needs no network
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,  # short names in generated clients
     )
@@ -106,6 +108,7 @@ def _add_routes(app: FastAPI, *, with_chat: bool) -> None:
         routers.append(chat.ROUTER)
     for router in routers:
         app.include_router(router)
+    mount_manual(app)
     mount_inspector(app)
 
 

@@ -22,11 +22,11 @@ from memsif_ray.service.backend import LOCAL_TENANT, Caller
 from memsif_ray.service.store import KeyRow, KeyStore
 
 PUBLIC = frozenset(
-    {"/", "/health/live", "/health/ready", "/metrics", "/version", "/docs", "/docs/oauth2-redirect"}
-    | {"/openapi.json", "/favicon.ico", "/inspector"}
+    {"/", "/health/live", "/health/ready", "/metrics", "/version", "/docs", "/openapi.json"}
+    | {"/favicon.ico", "/inspector"}
 )
 """Served without a key: nothing of a tenant is behind them."""
-PUBLIC_BELOW = ("/inspector/",)
+PUBLIC_BELOW = ("/inspector/", "/docs/")
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 

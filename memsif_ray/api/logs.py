@@ -53,7 +53,7 @@ class JsonLines(logging.Formatter):
 
 
 def _is_extra(name: str) -> bool:
-    """Given by the call that logs: neither the library's own nor what Ray hangs on every record (`_ray_…`)."""
+    """Given by the call that logs: neither the library's own nor what Ray hangs on every record (`_ray…`)."""
     return name not in _STANDARD and not name.startswith("_")
 
 
