@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.intervals import RESAMPLES, SEED, Interval, wilson
 from memsif_ray.evaluation.agreement import Pairs, agreement, cohen_kappa
+from memsif_ray.statistics.intervals import RESAMPLES, SEED, Interval, all_equal, percentile_ends, wilson
 
 Ends = tuple[float, float]
 """Lower and upper end of an interval."""
@@ -122,11 +122,10 @@ def kappa_interval(
     kappas = _kappas(draws @ patterns)
     known = kappas[~np.isnan(kappas)]
     skipped = int(len(kappas) - len(known))
-    if np.ptp(known) < 1e-12:
+    if all_equal(known):
         return Interval(len(pairs), point, flag="degenerate", skipped=skipped)
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(known, tails, method="inverted_cdf")
-    return Interval(len(pairs), point, float(low), float(high), skipped=skipped)
+    low, high = percentile_ends(known, level=level)
+    return Interval(len(pairs), point, low, high, skipped=skipped)
 
 
 def _cells(pairs: Pairs, clusters: Sequence[Hashable]) -> NDArray[np.int64]:

@@ -16,8 +16,8 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 
-from analysis.intervals import SEED, cluster_bootstrap, stratified_bootstrap
 from analysis.questions import ADVERSARIAL
+from memsif_ray.statistics.intervals import SEED, cluster_bootstrap, stratified_bootstrap
 
 Metric = Literal["score", "f1", "evidence_recall"]
 
@@ -90,7 +90,7 @@ def differences(pairs: pl.DataFrame, *, stratified: bool) -> pl.DataFrame:
     """One row per other method: the reference minus it, with the paired bootstrap's interval.
 
     Columns: method; n, point, low, high, flag and skipped of an
-    [`Interval`][analysis.intervals.Interval].
+    [`Interval`][memsif_ray.statistics.intervals.Interval].
 
     Args:
         pairs: From [`paired`][analysis.comparisons.paired].

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from analysis.intervals import wilson
 from analysis.questions import ADVERSARIAL, CATEGORIES, per_question, scored_answers
+from memsif_ray.statistics.intervals import wilson
 
 TOTAL = "Total"
 _ORDER = pl.Enum([*CATEGORIES, TOTAL])

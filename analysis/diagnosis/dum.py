@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.diagnosis.cells import NONE, interval, measured, number, percent, share
-from analysis.intervals import wilson
 from analysis.page import Grid
 from memsif_ray.diagnostics import published
 from memsif_ray.diagnostics.compaction import CAPACITIES, CompactedAnswer
@@ -28,6 +27,7 @@ from memsif_ray.diagnostics.lshu import (
     score_counts,
     subset,
 )
+from memsif_ray.statistics.intervals import wilson
 
 _PAPER = published.SOURCE
 _MEMORIES = ("memory", *("raw" if c is None else f"c = {c}" for c in CAPACITIES))

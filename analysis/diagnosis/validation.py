@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.diagnosis.cells import interval, measured, percent
-from analysis.intervals import wilson
 from analysis.page import Grid
 from memsif_ray.diagnostics import published
 from memsif_ray.diagnostics.pairs import ADJACENT, NEIGHBOUR
 from memsif_ray.diagnostics.validation import BucketRate, PairJudgement, rates
 from memsif_ray.diagnostics.voting import VOTES
+from memsif_ray.statistics.intervals import wilson
 
 _TITLES = {
     ADJACENT: ("shift-rates", "Semantic shifts by volatility (Table 6)", "volatility", "shifts / judged"),

@@ -12,8 +12,8 @@ from analysis.figures.style import PALETTE, look, new_figure, new_panels
 from analysis.oas.study import Accuracy
 from memsif_ray.packing.actions import ACTIONS
 from memsif_ray.packing.evaluation import STRATA, PolicyRow, ReliabilityRow, StratumRow
-from memsif_ray.packing.inference import Difference
 from memsif_ray.packing.mechanism import Gain, crossover
+from memsif_ray.statistics.differences import Difference
 
 _NUDGE = 0.08
 """Between series at one budget, in steps of the axis, so that whiskers do not hide each other."""

@@ -8,7 +8,7 @@ from analysis.oas.study import MLP, OasStudy
 from analysis.page import Grid, Marked
 from memsif_ray.packing.actions import ACTIONS
 from memsif_ray.packing.evaluation import STRATA, PolicyRow, StratumRow
-from memsif_ray.packing.inference import Difference
+from memsif_ray.statistics.differences import Difference
 
 NONE = "–"
 _LEARNED = ("best-fixed", "best-per-budget", "router", "router-safe", MLP)

@@ -22,12 +22,12 @@ from memsif_ray.packing.evaluation import (
     reliability,
 )
 from memsif_ray.packing.folds import PAPER_SPLIT, partition
-from memsif_ray.packing.inference import Difference, paired
 from memsif_ray.packing.mlp import ActionUtilityMLP
 from memsif_ray.packing.router import Router
 from memsif_ray.packing.training import train_router
 from memsif_ray.packing.transfer import HARM_CAP, Transfer, transfer
 from memsif_ray.packing.utilities import Utilities
+from memsif_ray.statistics.differences import Difference, paired
 from memsif_ray.storage.labels import Labels
 
 FOLDS = 5

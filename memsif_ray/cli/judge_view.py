@@ -17,8 +17,8 @@ from memsif_ray.schemas import ANSWERS
 from memsif_ray.types import Category
 
 if TYPE_CHECKING:
-    from analysis.intervals import Interval
     from memsif_ray.datasets.audit import Ceiling
+    from memsif_ray.statistics.intervals import Interval
     from memsif_ray.storage.runs import RunFolder
 
 _NOTHING = "–"

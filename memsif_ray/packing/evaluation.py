@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from memsif_ray.packing.actions import ACTIONS, Action, Floats, Ints, best_actions
 from memsif_ray.packing.crossfit import CrossFitted
 from memsif_ray.packing.folds import Labels, Mask
-from memsif_ray.packing.inference import SEED, Difference, paired
 from memsif_ray.packing.utilities import Utilities
+from memsif_ray.statistics.differences import Difference, paired
+from memsif_ray.statistics.intervals import SEED
 
 STRATA = ("none", "partial", "full")
 """How much of the evidence retention packs: f_B = 0, between, and 1."""

@@ -13,10 +13,10 @@ import numpy as np
 
 from memsif_ray.packing.crossfit import Fitted
 from memsif_ray.packing.evaluation import PolicyRow, compare, policies_of
-from memsif_ray.packing.inference import SEED
 from memsif_ray.packing.ridge import ActionUtilityRidge
 from memsif_ray.packing.training import MakeLearner
 from memsif_ray.packing.utilities import Utilities
+from memsif_ray.statistics.intervals import SEED
 
 HARM_CAP = 0.05
 """Largest share of harmful replacements in calibration. The paper has a cap too, but does not give it."""

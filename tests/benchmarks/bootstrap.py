@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import bootstrap
 
-from analysis.intervals import RESAMPLES, SEED, Interval, cluster_bootstrap
+from memsif_ray.statistics.intervals import RESAMPLES, SEED, Interval, cluster_bootstrap
 
 QUESTIONS, CONVERSATIONS, COMPARISONS = 1540, 10, 10
 

@@ -15,9 +15,9 @@ from memsif_ray.cli import app
 from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.packing.evaluation import PolicyRow, by_fit, compare, policies_of
 from memsif_ray.packing.features import EXTENDED, PAPER
-from memsif_ray.packing.inference import Difference
 from memsif_ray.packing.router import load_router
 from memsif_ray.packing.utilities import Utilities
+from memsif_ray.statistics.differences import Difference
 from memsif_ray.storage.labels import read_labels
 from tests.unit.analysis.oas_labels import write_labels
 from tests.unit.packing.planted import planted

@@ -8,7 +8,6 @@ from memsif_ray.packing.crossfit import cross_fit
 from memsif_ray.packing.evaluation import by_fit, compare, outcomes, plug_in_bound, policies_of, reliability
 from memsif_ray.packing.features import PAPER, Features
 from memsif_ray.packing.folds import partition, rotations
-from memsif_ray.packing.inference import paired
 from memsif_ray.packing.ridge import ActionUtilityRidge
 from memsif_ray.packing.transfer import transfer
 from memsif_ray.packing.utilities import Instance, Outcome, Utilities, gather
@@ -163,21 +162,6 @@ def test_the_plug_in_bound_holds_and_is_tight():
         assert plug_in_bound(true, true + rng.uniform(-0.2, 0.2, true.shape)).holds
     worst = plug_in_bound([[0.5, 0.7]], [[0.6, 0.6]])  # a tie between predictions goes to retention
     assert (worst.epsilon, worst.worst_loss) == (pytest.approx(0.1), pytest.approx(0.2))
-
-
-def test_paired_inference_by_hand():
-    names = np.array(["a", "b", "c"])
-    flat = paired([1, 1, 1], names)
-    assert (flat.mean, flat.low, flat.high, flat.flag) == (1, 1, 1, "degenerate")
-    assert flat.p_value == pytest.approx(2 / 8)  # only +++ and --- of eight are as extreme
-    assert paired([0, 0, 0], names).p_value == 1
-    mixed = paired([1, 1, -1], names)
-    assert mixed.p_value == pytest.approx(1.0)
-    assert (mixed.low, mixed.high) == (-1, 1)
-    assert paired([], np.array([])).flag == "empty"
-    assert paired([1.0], names[:1]).flag == "one_question"
-    # Budgets of one question are one unit, not four.
-    assert paired([1, 0, 1, 0], np.array(["a", "a", "b", "b"])).n == 2
 
 
 def test_the_independent_protocol_keeps_roles_apart_and_has_a_cap_of_its_own():

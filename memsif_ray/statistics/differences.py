@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from memsif_ray.packing.actions import Floats
-from memsif_ray.packing.folds import Labels
+from memsif_ray.statistics.intervals import RESAMPLES, SEED, all_equal
 
-RESAMPLES = 10_000
-SEED = 2026
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Difference:
 
 def paired(
     differences: ArrayLike,
-    questions: Labels,
+    questions: NDArray[Any],
     *,
     seed: int = SEED,
     resamples: int = RESAMPLES,
@@ -60,7 +59,7 @@ def paired(
     mean = float(values.mean())
     if len(values) == 1:
         return Difference(1, mean, flag="one_question")
-    if np.ptp(values) < 1e-12:
+    if all_equal(values):
         p_value = 1.0 if abs(mean) < 1e-12 else _sign_flip(values, seed=seed, resamples=resamples)
         return Difference(len(values), mean, mean, mean, p_value, "degenerate")
     interval = stats.bootstrap(
@@ -81,7 +80,7 @@ def paired(
     )
 
 
-def by_question(values: Floats, questions: Labels) -> Floats:
+def by_question(values: Floats, questions: NDArray[Any]) -> Floats:
     """Mean of every question's rows, in the order of sorted ids."""
     distinct, member = np.unique(questions, return_inverse=True)
     counts = np.bincount(member, minlength=len(distinct))

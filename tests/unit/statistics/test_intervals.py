@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.intervals import RESAMPLES, SEED, cluster_bootstrap, stratified_bootstrap, wilson
+from memsif_ray.statistics.intervals import RESAMPLES, SEED, cluster_bootstrap, stratified_bootstrap, wilson
 
 NAN = float("nan")
 A = [1.0, 1.0, 0.0, 0.0]  # new - base of (0,1), (0,1), (0,0), (1,1)

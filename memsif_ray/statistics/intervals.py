@@ -94,7 +94,7 @@ def stratified_bootstrap(
     """Interval of the mean paired difference, resampling questions within each stratum.
 
     Every resample keeps the number of questions per category. Arguments and errors are those of
-    [`cluster_bootstrap`][analysis.intervals.cluster_bootstrap], with strata in place of clusters.
+    `cluster_bootstrap`, with strata in place of clusters.
     """
     values = _checked(differences, strata)
     paired = ~np.isnan(values)
@@ -124,11 +124,19 @@ def _checked(differences: ArrayLike, groups: Sequence[Hashable]) -> NDArray[np.f
 def _percentiles(
     means: NDArray[np.float64], *, n: int, point: float, level: float, skipped: int = 0
 ) -> Interval:
-    # Inverted CDF: the ends are values that some resample took. Interpolation would invent others.
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(means, tails, method="inverted_cdf")
-    flag = "degenerate" if np.ptp(means) < 1e-12 else ""
-    return Interval(n, point, float(low), float(high), flag, skipped)
+    low, high = percentile_ends(means, level=level)
+    return Interval(n, point, low, high, "degenerate" if all_equal(means) else "", skipped)
+
+
+def percentile_ends(resampled: NDArray[np.float64], *, level: float) -> tuple[float, float]:
+    """Both ends of a percentile interval. They are values that some resample took; none is interpolated."""
+    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
+    return float(low), float(high)
+
+
+def all_equal(values: NDArray[np.float64]) -> bool:
+    """Whether the values differ by rounding at most, so that an interval of theirs says nothing."""
+    return bool(np.ptp(values) < 1e-12)
 
 
 def wilson(successes: float, n: int, *, level: float = 0.95) -> tuple[float, float] | None:

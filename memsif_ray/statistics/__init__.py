@@ -1,0 +1,1 @@
+"""How sure one can be: intervals and tests for what is resampled as it is independent."""
