@@ -78,7 +78,7 @@ export function makeTimeline(conversation, structure) {
     if (!segment) return el("section", { class: "topic loose" }, el("h4", {}, "Not yet in a topic"), list);
     const open = segment.open ? el("span", { class: "tag" }, "open") : null;
     return el("section", { class: "topic" },
-      el("h4", {}, el("bdi", {}, segmentName(segment)), open),
+      el("h4", {}, el("bdi", {}, segmentName(segment)), " ", open),
       threadsOf(segment), list);
   }
 
