@@ -105,10 +105,24 @@ def _calls_grid(runs: Sequence[Run]) -> Grid:
 
 
 def _data_grid(runs: Sequence[Run]) -> Grid:
-    rows = [
-        [run.path.name, name, f"{seal['rows']:,}", seal["sha256"]]
-        for run in runs
-        for name, seal in run.manifest.get("tables", {}).items()
-        if name in _INPUTS
-    ]
-    return Grid("data", "Data as it was asked", ("Run", "Table", "Rows", "SHA-256"), rows)
+    rows = [[run.path.name, *row] for run in runs for row in (*_source_rows(run), *_input_rows(run))]
+    return Grid(
+        "data",
+        "Data as it was read and asked",
+        ("Run", "File or table", "Rows", "SHA-256"),
+        rows,
+        "Tables hold what was selected of the file. Runs of early versions do not know its digest.",
+    )
+
+
+def _source_rows(run: Run) -> Iterator[list[str]]:
+    data = run.manifest.get("data")
+    if data:
+        known = f" ({data['release']})" if data["release"] else ""
+        yield [f"{data['source']}{known}", "–", data["sha256"]]
+
+
+def _input_rows(run: Run) -> Iterator[list[str]]:
+    for name, seal in run.manifest.get("tables", {}).items():
+        if name in _INPUTS:
+            yield [name, f"{seal['rows']:,}", seal["sha256"]]

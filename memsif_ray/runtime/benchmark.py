@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 
 from memsif_ray.config import RunConfig
 from memsif_ray.datasets import load
 from memsif_ray.datasets.sample import FOLDER as SAMPLE
-from memsif_ray.datasets.source import digest, json_files
-from memsif_ray.errors import ConfigError
+from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.methods import METHODS, expand
 from memsif_ray.probing import capabilities_for, settled
 from memsif_ray.runtime.bounded import map_bounded
@@ -23,6 +22,7 @@ from memsif_ray.runtime.units import DONE, FAILED, STOPPED, Plan, Unit, UnitReco
 from memsif_ray.runtime.workplace import workplace
 from memsif_ray.storage.files import claimed
 from memsif_ray.storage.inputs import list_inputs, write_inputs
+from memsif_ray.storage.origin import Origin, keep_origin, origin_of, refuse_changed_data
 from memsif_ray.storage.runs import RunFolder, run_folder, write_config
 from memsif_ray.storage.tables import decode
 
@@ -68,15 +68,15 @@ def run_benchmark(config: RunConfig, *, progress: bool = True) -> RunResult:
 
     Raises:
         ConfigError: When the configuration, the path of the data or the set-up of a service is wrong.
-        DataError: When the data is not what it says.
+        DataError: When the data is not what it says, or not what the run was begun with.
     """
     config = _settled(config)
-    with _claimed(config) as folder:
+    with _claimed(config) as (folder, origin):
         finished = _finished(folder)
         if finished is None:
-            plan = _planned(config, folder)
+            plan = _planned(config, folder, origin)
             _work(config, folder, plan, progress=progress)
-            finished = _concluded(folder, plan)
+            finished = _concluded(folder, plan, origin)
         return RunResult(folder, finished)
 
 
@@ -86,8 +86,8 @@ def run_building(config: RunConfig, *, progress: bool = True) -> RunResult:
     Args and errors are those of `run_benchmark`.
     """
     config = _settled(config)
-    with _claimed(config) as folder:
-        plan = _planned(config, folder).without_asks()
+    with _claimed(config) as (folder, origin):
+        plan = _planned(config, folder, origin).without_asks()
         _work(config, folder, plan, progress=progress)
         return RunResult(folder, _records(folder, plan.builds))
 
@@ -103,12 +103,12 @@ def _settled(config: RunConfig) -> RunConfig:
 
 
 @contextmanager
-def _claimed(config: RunConfig) -> Iterator[RunFolder]:
-    path = config.data.path or SAMPLE
-    json_files(path)  # refuses a path with nothing to read, which a digest does not
-    folder = run_folder(config, digest(path))
+def _claimed(config: RunConfig) -> Iterator[tuple[RunFolder, Origin]]:
+    origin = origin_of(config, config.data.path or SAMPLE)
+    refuse_changed_data(origin, config.execution.output.resolve())
+    folder = run_folder(config, origin.sha256)
     with claimed(folder.path):
-        yield folder
+        yield folder, origin
 
 
 def _finished(folder: RunFolder) -> tuple[UnitRecord, ...] | None:
@@ -118,19 +118,27 @@ def _finished(folder: RunFolder) -> tuple[UnitRecord, ...] | None:
     return tuple(decode(folder.tables.read("units"), UnitRecord))
 
 
-def _planned(config: RunConfig, folder: RunFolder) -> Plan:
+def _planned(config: RunConfig, folder: RunFolder, origin: Origin) -> Plan:
     listed = list_inputs(folder)
     if listed is None:
+        dataset = load(config.data)
+        if dataset.report.sha256 != origin.sha256:
+            raise DataError(
+                f"{origin.source} changed while it was read: SHA-256 {origin.sha256}, "
+                f"then {dataset.report.sha256}"
+            )
         write_config(folder, config)
-        write_inputs(folder, load(config.data))
+        keep_origin(folder, origin)
+        write_inputs(folder, dataset)
         listed = list_inputs(folder) or ()
     return Plan.of(config, listed)
 
 
-def _concluded(folder: RunFolder, plan: Plan) -> tuple[UnitRecord, ...]:
+def _concluded(folder: RunFolder, plan: Plan, origin: Origin) -> tuple[UnitRecord, ...]:
     records = _records(folder, plan.units)
     complete = all(record.status == DONE for record in records)
-    merge(folder, plan.listed, records, about={"complete": complete, "units": len(records)})
+    about = {"complete": complete, "units": len(records), "data": asdict(origin)}
+    merge(folder, plan.listed, records, about=about)
     return records
 
 

@@ -3,6 +3,7 @@
 ```text
 <output>/<dataset>-<fingerprint>/
     config.yaml                                  what was asked for, readable
+    data.json                                    which data it was begun with
     inputs/<conversation>/                       messages, questions, references
     memories/<method>/<conversation>/            what building made
     answers/<method>/<conversation>/<run>/       what asking made
@@ -83,10 +84,14 @@ class RunFolder:
 
 def run_folder(config: RunConfig, data_sha256: str) -> RunFolder:
     """Where this run belongs: the same meaning gives the same folder, whatever the machine or speed."""
-    identity = config.identity()
+    name = f"{config.data.dataset}-{meaning(config, data_sha256)}"
+    return RunFolder(config.execution.output.resolve() / name)
+
+
+def meaning(config: RunConfig, data: str) -> str:
+    """Digest of all that decides the results of a run; `data` says with which data, e.g. by its digest."""
     used = prompts.fingerprints(_prompt_folders(config))
-    digest = fingerprint(_meaning(identity), used, data_sha256, LOGIC_VERSION)
-    return RunFolder(config.execution.output.resolve() / f"{config.data.dataset}-{digest}")
+    return fingerprint(_plain_meaning(config.identity()), used, data, LOGIC_VERSION)
 
 
 def write_config(folder: RunFolder, config: RunConfig) -> None:
@@ -105,7 +110,7 @@ def _prompt_folders(config: RunConfig) -> set[str]:
     return used
 
 
-def _meaning(identity: dict[str, Any]) -> dict[str, Any]:
+def _plain_meaning(identity: dict[str, Any]) -> dict[str, Any]:
     """Digests of the data and the router stand for their paths, which may differ from machine to machine."""
     meaning = {**identity, "data": {**identity["data"], "path": None}}
     router = identity.get("packing", {}).get("router")

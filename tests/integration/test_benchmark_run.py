@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import yaml
 
 from jobs.benchmark import main
 from memsif_ray.clients.scripted_server import Fault, scripted_server
-from memsif_ray.errors import ConfigError
+from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.runtime.benchmark import run_benchmark, run_building
 from memsif_ray.runtime.merge import OF_INPUTS, OF_UNITS
 from memsif_ray.schemas import TABLES
@@ -44,6 +45,25 @@ def test_a_run_writes_every_table_and_is_left_alone_when_finished(ten_conversati
     assert tables["answers"]["answer"].null_count() == 0
     assert tables["segments"].height > 0
     assert tables["units"].height == CONVERSATIONS * 2 * 3
+
+
+def test_a_run_says_what_it_read_and_does_not_go_on_with_other_data(ten_conversations, tmp_path):
+    refused = [True]
+    fault = Fault(400, message="too long")
+    with scripted_server(faults=lambda *_: fault if refused[0] else None) as server:
+        config = run_config(ten_conversations, tmp_path / "a", server.base_url, methods=["naive-rag"])
+        begun = run_benchmark(config, progress=False)
+        assert begun.exit_code == 1
+        before = ten_conversations.read_text()
+        ten_conversations.write_text(before.replace("red kite", "blue kite"))
+        with pytest.raises(DataError, match=f"{sha256(before.encode()).hexdigest()} then"):
+            run_benchmark(config, progress=False)
+        ten_conversations.write_text(before)
+        refused[0] = False
+        ended = run_benchmark(config, progress=False)
+    assert (ended.folder, ended.exit_code) == (begun.folder, 0)
+    said = ended.folder.tables.about()["data"]
+    assert (said["source"], said["sha256"]) == (ten_conversations.name, sha256(before.encode()).hexdigest())
 
 
 def test_speed_changes_no_row(ten_conversations, tmp_path):

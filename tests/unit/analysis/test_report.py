@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from pathlib import Path
 
@@ -241,3 +242,12 @@ def test_provenance_names_models_prompts_and_data(page):
     header, *rows = table(page, "data")
     assert [row[1] for row in rows] == ["conversations", "gold", "messages", "questions"]
     assert all(re.fullmatch("[0-9a-f]{64}", row[3]) for row in rows)
+
+
+def test_provenance_names_the_file_that_was_read(tmp_path):
+    run = written(tmp_path, "locomo-1", small_run(METHODS))
+    mark = run / "manifest.json"
+    data = {"source": "locomo10.json", "sha256": "ab" * 32, "release": "LoCoMo", "settings": "0"}
+    mark.write_text(json.dumps({**json.loads(mark.read_text()), "data": data}))
+    first = table(write_report([run], tmp_path / "out"), "data")[1]
+    assert first == ["locomo-1", "locomo10.json (LoCoMo)", "–", "ab" * 32]
