@@ -19,6 +19,7 @@ from memsif_ray.api.app import make_app
 from memsif_ray.api.logs import log_as_json
 from memsif_ray.api.settings import ApiSettings
 from memsif_ray.clients.chat_upstream import HttpUpstream
+from memsif_ray.clients.embedders import make_embedder
 from memsif_ray.config import Strict
 from memsif_ray.errors import ConfigError
 from memsif_ray.runtime.memory_router import ShardedConversations
@@ -39,6 +40,7 @@ class MemoryArgs(Strict):
     api: ApiSettings = ApiSettings()
     keys: bool = Field(True, description="False is development mode: no keys, this machine only")
     chat: bool = Field(True, description="Serve /v1/chat/completions, with the same model behind it")
+    embeddings: bool = Field(True, description="Serve /v1/embeddings, with memory's own embedder behind it")
     replicas: int = Field(1, ge=1, description="Of the API; they hold no state")
 
 
@@ -75,6 +77,7 @@ class MemoryApi:
             store.api_keys if args.keys else None,
             args.api,
             upstream=HttpUpstream(args.memory.model) if args.chat else None,
+            embedder=make_embedder(args.memory.embedder) if args.embeddings else None,
         )
 
     async def check_health(self) -> None:

@@ -33,10 +33,20 @@ from memsif_ray.api.manual import mount_manual
 from memsif_ray.api.metrics import Metrics
 from memsif_ray.api.observing import Observed
 from memsif_ray.api.rates import Buckets, Rated
-from memsif_ray.api.routes import asking, chat, conversations, health, memories, operations, tenant
+from memsif_ray.api.routes import (
+    asking,
+    chat,
+    conversations,
+    embeddings,
+    health,
+    memories,
+    operations,
+    tenant,
+)
 from memsif_ray.api.routes.health import Readiness
 from memsif_ray.api.settings import ApiSettings
 from memsif_ray.api.work import Bounded, Work
+from memsif_ray.ports import Embedder
 from memsif_ray.service.backend import Backend
 from memsif_ray.service.store import KeyStore
 
@@ -62,6 +72,7 @@ def make_app(
     settings: ApiSettings | None = None,
     *,
     upstream: ChatUpstream | None = None,
+    embedder: Embedder | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> FastAPI:
     """The memory API over a backend, which the app closes when it ends.
@@ -71,6 +82,7 @@ def make_app(
         keys: Who may ask; None is development mode: no keys, one tenant, this machine only.
         settings: Limits; by default those for a laptop.
         upstream: The model behind `/v1/chat/completions`; without one there is no such address.
+        embedder: The model behind `/v1/embeddings`, likewise.
         clock: Seconds, for rate limits.
     """
     settings = settings or ApiSettings()
@@ -93,19 +105,22 @@ def make_app(
     app.state.metrics = metrics
     app.state.work = work
     app.state.upstream = upstream
+    app.state.embedder = embedder
     app.state.readiness = Readiness(
         backend, cache_s=settings.ready_cache_s, timeout_s=settings.request_timeout_s / 2
     )
     errors.install(app)
-    _add_routes(app, with_chat=upstream is not None)
+    _add_routes(app)
     return app
 
 
-def _add_routes(app: FastAPI, *, with_chat: bool) -> None:
+def _add_routes(app: FastAPI) -> None:
     routers = [memories.ROUTER, asking.ROUTER, conversations.ROUTER, conversations.STRUCTURES]
     routers += [operations.ROUTER, tenant.BUNDLES, tenant.ACCOUNT, health.ROUTER]
-    if with_chat:
+    if app.state.upstream is not None:
         routers.append(chat.ROUTER)
+    if app.state.embedder is not None:
+        routers.append(embeddings.ROUTER)
     for router in routers:
         app.include_router(router)
     mount_manual(app)

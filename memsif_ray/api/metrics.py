@@ -31,6 +31,7 @@ class Metrics:
         self._tokens = Counter(
             "memsif_request_tokens", "Model tokens that replies report", ("kind",), registry=registry
         )
+        self._embedded = Counter("memsif_embedded_texts", "Texts embedded for replies", registry=registry)
         self.in_flight = Gauge("memsif_requests_in_flight", "Requests being worked on", registry=registry)
         self._queued = Gauge("memsif_queued_writes", "Stored and not digested yet", registry=registry)
         self._live = Gauge("memsif_live_conversations", "Conversations in memory", registry=registry)
@@ -50,9 +51,10 @@ class Metrics:
         self._failures.labels(code).inc()
 
     def used(self, usage: Usage) -> None:
-        """Count tokens that a reply reports."""
+        """Count the model work that a reply reports."""
         self._tokens.labels("prompt").inc(usage.prompt_tokens)
         self._tokens.labels("completion").inc(usage.completion_tokens)
+        self._embedded.inc(usage.embedded_texts)
 
     async def text(self, backend: Backend) -> bytes:
         """All of it in Prometheus' text format."""

@@ -13,11 +13,18 @@ from schemathesis.specs.openapi.checks import (
 
 from memsif_ray.api.app import make_app
 from memsif_ray.api.settings import ApiSettings
+from memsif_ray.clients.scripted import HashEmbedder
 from tests.unit.api.conftest import SECRETS, FewKeys
 from tests.unit.api.small_backend import SmallBackend
 from tests.unit.api.test_chat import Parrot
 
-APP = make_app(SmallBackend(), FewKeys(), ApiSettings(per_minute=10**9), upstream=Parrot())
+APP = make_app(
+    SmallBackend(),
+    FewKeys(),
+    ApiSettings(per_minute=10**9),
+    upstream=Parrot(),
+    embedder=HashEmbedder(8),
+)
 SCHEMA = schemathesis.openapi.from_asgi("/openapi.json", APP)
 CHECKS = [not_a_server_error, content_type_conformance, response_headers_conformance]
 CHECKS += [response_schema_conformance, status_code_conformance]
