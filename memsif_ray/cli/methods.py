@@ -23,9 +23,9 @@ def methods(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what `--methods` may name: each system, its paper, its official code, and our deviations.
+    """List what `--methods` may name.
 
-    With a name, every deviation of that method (or of every method of that group) is printed.
+    With a name: that method's paper, its official code, and every deviation from them; a group's one by one.
     """
     from memsif_ray.methods import METHODS, expand
     from memsif_ray.methods.about import about
@@ -40,16 +40,12 @@ def _listed(found: list[About]) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, caption="Deviations: memsif methods NAME")
-    for column in ("name", "what", "paper", "official code"):
-        table.add_column(column, ratio=None if column == "name" else 1, no_wrap=column == "name")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, caption="memsif methods NAME: paper, code, all deviations")
+    table.add_column("name", no_wrap=True)
+    table.add_column("what", ratio=1)
     table.add_column("deviations", justify="right")
-    above = ("", "")
     for one in found:
-        said = (one.paper, one.official_code)
-        shown = ("as above", "as above") if said == above else said
-        table.add_row(one.name, one.what, *shown, str(len(one.deviations)))
-        above = said
+        table.add_row(one.name, one.what, str(len(one.deviations)))
     return table
 
 

@@ -13,6 +13,14 @@ def test_every_method_is_a_row_with_the_number_of_its_deviations(memsif):
     assert line.split()[-1] == str(len(oracle["deviations"])) == "3"
 
 
+def test_a_terminal_of_80_columns_shows_every_method_in_few_lines(memsif, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = memsif("methods").stdout.splitlines()
+    assert max(map(len, shown)) <= 80
+    assert not [line for line in shown if "…" in line]
+    assert len(shown) <= 4 * len(METHODS)
+
+
 def test_one_method_tells_all_its_deviations(memsif):
     (plain,) = json.loads(memsif("methods", "naive-rag", "--json").stdout)
     shown = " ".join(memsif("methods", "naive-rag").stdout.split())
