@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from memsif_ray.errors import MemsifError
+from sqlalchemy.engine import URL
+
+from memsif_ray.errors import ConfigError, MemsifError
 from memsif_ray.storage.sql.database import Database, parse_url
 from memsif_ray.storage.sql.keys import Clock
 from memsif_ray.storage.sql.migrate import migrate
-from memsif_ray.storage.sql.postgresql import PostgresDatabase
 from memsif_ray.storage.sql.sqlite import SqliteDatabase
 from memsif_ray.storage.sql.store import SqlStore
 
@@ -43,6 +44,18 @@ async def open_store(url: str, *, clock: Clock = utc_now) -> SqlStore:
 
 
 def database_of(url: str) -> Database:
-    """The database that a URL names, with the schema it has."""
+    """The database that a URL names, with the schema it has.
+
+    Raises:
+        ConfigError: When its driver is not installed.
+    """
     parsed = parse_url(url)
-    return SqliteDatabase(parsed) if parsed.drivername == "sqlite" else PostgresDatabase(parsed)
+    return SqliteDatabase(parsed) if parsed.drivername == "sqlite" else _postgres(parsed)
+
+
+def _postgres(url: URL) -> Database:
+    try:  # what it imports comes with the extra only: SQLAlchemy's asyncio needs greenlet
+        from memsif_ray.storage.sql.postgresql import PostgresDatabase
+    except ImportError as exc:
+        raise ConfigError("PostgreSQL needs `pip install 'memsif-ray[postgres]'`") from exc
+    return PostgresDatabase(url)
