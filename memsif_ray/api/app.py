@@ -48,7 +48,7 @@ from memsif_ray.api.settings import ApiSettings
 from memsif_ray.api.work import Bounded, Work
 from memsif_ray.ports import Embedder
 from memsif_ray.service.backend import Backend
-from memsif_ray.service.store import KeyStore
+from memsif_ray.service.keys import KeyStore
 
 LOGGER = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from memsif_ray.api.errors import ApiError, ErrorReply, as_api_error
 from memsif_ray.api.logs import request_id
 from memsif_ray.errors import MemsifError
 from memsif_ray.service.backend import LOCAL_TENANT, Caller
-from memsif_ray.service.store import KeyRow, KeyStore
+from memsif_ray.service.keys import KeyRow, KeyStore
 
 PUBLIC = frozenset(
     {"/", "/health/live", "/health/ready", "/metrics", "/version", "/docs", "/openapi.json"}

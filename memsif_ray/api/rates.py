@@ -13,7 +13,7 @@ from memsif_ray.api.auth import address
 from memsif_ray.api.errors import ApiError, ErrorReply, busy
 from memsif_ray.api.settings import ApiSettings
 from memsif_ray.service.backend import Caller
-from memsif_ray.service.store import KeyRow
+from memsif_ray.service.keys import KeyRow
 
 
 @dataclass(slots=True)

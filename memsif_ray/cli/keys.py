@@ -14,7 +14,7 @@ from memsif_ray.cli.output import AsJson, note, print_result
 from memsif_ray.cli.stores import Data, Store
 
 if TYPE_CHECKING:
-    from memsif_ray.service.store import KeyRow, KeyStore
+    from memsif_ray.service.keys import KeyRow, KeyStore
 
 T = TypeVar("T")
 

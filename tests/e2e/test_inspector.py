@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from memsif_ray.api.app import make_app
-from memsif_ray.service.store import KeyRow
+from memsif_ray.service.keys import KeyRow
 from tests.e2e.conftest import serving
 from tests.e2e.recorded import LEARNED
 from tests.e2e.recordings import HOSTILE

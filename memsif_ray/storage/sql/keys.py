@@ -19,8 +19,8 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, func, insert, select, update
 
 from memsif_ray.errors import Conflict, DataError, NotFound
+from memsif_ray.service.keys import KeyRow
 from memsif_ray.service.models import Name
-from memsif_ray.service.store import KeyRow
 from memsif_ray.storage.sql.database import Database, insert_into
 from memsif_ray.storage.sql.rows import key_of
 from memsif_ray.storage.sql.tables import API_KEYS, TENANTS

@@ -6,8 +6,9 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from memsif_ray.service.keys import KeyRow
 from memsif_ray.service.models import AuditEntry, Operation
-from memsif_ray.service.store import ConversationRow, KeyRow, StateRow, StoredMessage
+from memsif_ray.service.store import ConversationRow, StateRow, StoredMessage
 
 MESSAGE_FIELDS = (
     "message_id",

@@ -7,7 +7,7 @@ import pytest
 
 from memsif_ray.api.app import make_app
 from memsif_ray.api.settings import ApiSettings
-from memsif_ray.service.store import KeyRow
+from memsif_ray.service.keys import KeyRow
 from tests.unit.api.small_backend import NOW, SmallBackend
 
 SECRETS = {"T1": "msk_one", "T2": "msk_two", "slow": "msk_slow", "revoked": "msk_gone"}

@@ -6,7 +6,7 @@ from memsif_ray.api import client as api
 from memsif_ray.api.app import make_app
 from memsif_ray.api.client import Client
 from memsif_ray.api.settings import ApiSettings
-from memsif_ray.service.store import KeyRow
+from memsif_ray.service.keys import KeyRow
 from tests.unit.api_client.faulty import served
 from tests.unit.api_client.plain_backend import START
 

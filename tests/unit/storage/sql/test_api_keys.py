@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memsif_ray.errors import Conflict, DataError, NotFound
-from memsif_ray.service.store import KeyStore
+from memsif_ray.service.keys import KeyStore
 from memsif_ray.storage.sql import SqlStore, open_store
 from tests.unit.storage.sql.conftest import NOW
 
