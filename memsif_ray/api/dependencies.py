@@ -26,27 +26,31 @@ def router(tag: str) -> APIRouter:
     )
 
 
-def _backend(request: Request) -> Backend:
+# Coroutines, though they wait for nothing: FastAPI calls a plain function in another thread, and a search
+# would change threads three times before anything is done for it.
+
+
+async def _backend(request: Request) -> Backend:
     backend: Backend = request.app.state.backend
     return backend
 
 
-def _caller(request: Request) -> Caller:
+async def _caller(request: Request) -> Caller:
     caller: Caller = request.state.caller
     return caller
 
 
-def _settings(request: Request) -> ApiSettings:
+async def _settings(request: Request) -> ApiSettings:
     settings: ApiSettings = request.app.state.settings
     return settings
 
 
-def _metrics(request: Request) -> Metrics:
+async def _metrics(request: Request) -> Metrics:
     metrics: Metrics = request.app.state.metrics
     return metrics
 
 
-def _paging(
+async def _paging(
     limit: Annotated[Limit, Query(description="Most items of this page")] = 100,
     cursor: Annotated[
         str | None, Query(max_length=1_000, description="`next_cursor` of the page before")
@@ -55,7 +59,7 @@ def _paging(
     return Paging(limit=limit, cursor=cursor)
 
 
-def _version_wanted(
+async def _version_wanted(
     if_match: Annotated[
         str | None, Header(description="The `ETag` that the change is meant for; `*` or none = any")
     ] = None,

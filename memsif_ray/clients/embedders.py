@@ -9,16 +9,17 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.request import getproxies
 
-import openai
+import aiohttp
 
 from memsif_ray.clients.embedded import INSTALL
 from memsif_ray.clients.embedding_cache import CachedEmbedder
-from memsif_ray.clients.openai_http import NO_KEY, service_error
+from memsif_ray.clients.openai_http import NO_KEY, refusal
 from memsif_ray.clients.retries import RetryPolicy
 from memsif_ray.clients.vectors import batches, distinct_texts, no_vectors, unit_rows
 from memsif_ray.config import EmbedderConfig
-from memsif_ray.errors import ConfigError, ServiceError
+from memsif_ray.errors import ConfigError, ServiceBusy, ServiceError
 from memsif_ray.ports import Embedder
 from memsif_ray.types import Matrix
 
@@ -86,7 +87,11 @@ class SentenceTransformerEmbedder:
 
 
 class HttpEmbedder:
-    """An OpenAI-compatible `/v1/embeddings` endpoint. Bound to the event loop of its first call."""
+    """An OpenAI-compatible `/v1/embeddings` endpoint. Bound to the event loop of its first call.
+
+    Every search waits for one vector, so the request is made by a plain HTTP client: OpenAI's own takes five
+    times as much processor time for it (2.7 ms against 0.6 ms).
+    """
 
     def __init__(self, config: EmbedderConfig, *, retry: RetryPolicy | None = None) -> None:
         """Open nothing yet; `config.base_url` must be set.
@@ -97,14 +102,11 @@ class HttpEmbedder:
         if config.base_url is None:
             raise ConfigError("a remote embedder needs base_url, e.g. http://host:8000/v1")
         self.model_id = config.model
+        self._url = f"{config.base_url.rstrip('/')}/embeddings"
+        self._key = os.environ.get(config.api_key_env) or NO_KEY
         self._retry = retry or RetryPolicy(_HTTP_DEADLINE_S)
         self._slots = asyncio.Semaphore(_HTTP_IN_FLIGHT)
-        self._client = openai.AsyncOpenAI(
-            base_url=config.base_url,
-            api_key=os.environ.get(config.api_key_env) or NO_KEY,
-            max_retries=0,
-            timeout=None,
-        )
+        self._session: aiohttp.ClientSession | None = None
         self._dim: int | None = None
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
@@ -125,23 +127,45 @@ class HttpEmbedder:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
 
     async def _batch(self, texts: list[str]) -> list[list[float]]:
-        async def attempt() -> list[list[float]]:
-            try:
-                reply = await self._client.embeddings.create(
-                    model=self.model_id, input=texts, encoding_format="float"
-                )
-            except openai.APIError as exc:
-                raise service_error(exc) from exc
-            # The order of `data` is the server's affair; `index` says whose vector each one is.
-            by_index = {item.index: item.embedding for item in reply.data}
-            if len(reply.data) != len(texts) or by_index.keys() != set(range(len(texts))):
-                raise ServiceError(f"{len(texts)} texts came back as {sorted(by_index)}", "missing_vectors")
-            return [by_index[index] for index in range(len(texts))]
+        return (await self._retry.run(lambda: self._attempt(texts), slots=self._slots)).value
 
-        return (await self._retry.run(attempt, slots=self._slots)).value
+    async def _attempt(self, texts: list[str]) -> list[list[float]]:
+        asked = {"model": self.model_id, "input": texts, "encoding_format": "float"}
+        try:
+            async with self._opened().post(self._url, json=asked) as reply:
+                if not reply.ok:
+                    raise refusal(reply.status, await reply.text(errors="replace"), reply.headers)
+                return _in_order(await reply.json(content_type=None), len(texts))
+        except (aiohttp.ClientError, OSError) as exc:
+            raise ServiceBusy(f"the embedder does not answer: {exc}", "connection") from exc
+        except ValueError as exc:
+            raise ServiceBusy("the embedder sent broken JSON", "broken_reply") from exc
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                headers={"Authorization": f"Bearer {self._key}"},
+                timeout=aiohttp.ClientTimeout(total=None),  # the retry layer's deadline is the only timer
+                trust_env=bool(getproxies()),  # looked at for each request: not without need
+            )
+        return self._session
+
+
+def _in_order(reply: Any, count: int) -> list[list[float]]:
+    """The vectors of a reply; the order of `data` is the server's affair, `index` says whose each one is."""
+    try:
+        found = [(int(item["index"]), list(item["embedding"])) for item in reply["data"]]
+    except (KeyError, TypeError) as exc:
+        raise ServiceError("the reply is no list of embeddings: check base_url", "not_openai") from exc
+    by_index = dict(found)
+    if len(found) != count or by_index.keys() != set(range(count)):
+        raise ServiceError(f"{count} texts came back as {sorted(by_index)}", "missing_vectors")
+    return [by_index[index] for index in range(count)]
 
 
 def _bundled_folder(distribution: str) -> str:

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import time
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import openai
@@ -29,6 +30,7 @@ STRUCTURED_OUTPUT_REFUSED = "structured_output_refused"
 
 _BUSY_STATUSES = frozenset({408, 409, 425, 429})
 _NEVER_RECOVERS = frozenset({"insufficient_quota"})
+_EXCERPT = 300
 _QWEN3 = re.compile(r"qwen-?3", re.I)
 _ABOUT_SCHEMA = re.compile(r"response_format|json[_ ]schema|structured[_ ]output", re.I)
 _ABOUT_THINKING = re.compile(r"chat_template_kwargs|enable_thinking", re.I)
@@ -188,35 +190,35 @@ def _mean_logprob(choice: Choice) -> float | None:
 
 
 def service_error(exc: openai.APIError) -> ServiceError:
-    """The project's plain error for one of the client, which cannot be pickled.
-
-    `code` is the server's own where it gives a word, else read from the message, else `http_<status>`.
-    """
-    message = _message(exc)
+    """The project's plain error for one of the client, which cannot be pickled."""
+    said = exc.body.get("message") if isinstance(exc.body, dict) else None
+    message = str(said or exc.message)
     if isinstance(exc, openai.APITimeoutError):
         return ServiceBusy(message, "timeout")
     if not isinstance(exc, openai.APIStatusError):
         cause = f" ({type(exc.__cause__).__name__}: {exc.__cause__})" if exc.__cause__ else ""
         return ServiceBusy(f"{message}{cause}", "connection")
-    code = _code(exc, message)
-    busy = exc.status_code >= 500 or exc.status_code in _BUSY_STATUSES
+    return _failure(exc.status_code, message, exc.code, exc.response.headers)
+
+
+def refusal(status: int, body: str, headers: Mapping[str, str]) -> ServiceError:
+    """The error behind a reply that is none of 2xx; `body` may be in OpenAI's shape, or anything."""
+    try:
+        error = json.loads(body)["error"]
+        message, code = str(error["message"]), str(error.get("code") or "")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message, code = body[:_EXCERPT], ""
+    return _failure(status, message, code, headers)
+
+
+def _failure(status: int, message: str, code: str | None, headers: Mapping[str, str]) -> ServiceError:
+    """`code` is the server's own where it gives a word, else read from the message, else `http_<status>`."""
+    if not code or code.isdigit():
+        code = next((c for c, pattern in _CODE_OF_TEXT if pattern.search(message)), f"http_{status}")
+    busy = status >= 500 or status in _BUSY_STATUSES
     if busy and code not in _NEVER_RECOVERS:
-        return ServiceBusy(message, code, retry_after_s(exc.response.headers.get("retry-after")))
+        return ServiceBusy(message, code, retry_after_s(headers.get("retry-after")))
     return RequestRefused(message, code)
-
-
-def _message(exc: openai.APIError) -> str:
-    said = exc.body.get("message") if isinstance(exc.body, dict) else None
-    return str(said or exc.message)
-
-
-def _code(exc: openai.APIStatusError, message: str) -> str:
-    if exc.code and not exc.code.isdigit():
-        return exc.code
-    for code, pattern in _CODE_OF_TEXT:
-        if pattern.search(message):
-            return code
-    return f"http_{exc.status_code}"
 
 
 def _about_schema(exc: openai.APIStatusError) -> bool:

@@ -49,7 +49,7 @@ _REPLIES: dict[int | str, dict[str, Any]] = {
 }
 
 
-def _upstream(request: Request) -> ChatUpstream:
+async def _upstream(request: Request) -> ChatUpstream:
     upstream: ChatUpstream = request.app.state.upstream
     return upstream
 

@@ -67,7 +67,7 @@ class Readiness:
         return None
 
 
-def _readiness(request: Request) -> Readiness:
+async def _readiness(request: Request) -> Readiness:
     readiness: Readiness = request.app.state.readiness
     return readiness
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import socket
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from multiprocessing import get_context
@@ -9,14 +10,17 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 import uvicorn
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
 
 from memsif_ray.clients.embedders import HttpEmbedder, SentenceTransformerEmbedder, make_embedder
 from memsif_ray.clients.embedding_cache import CachedEmbedder
 from memsif_ray.clients.retries import RetryPolicy
 from memsif_ray.clients.vectors import check_same_embedder, unit_rows
 from memsif_ray.config import EmbedderConfig
-from memsif_ray.errors import ConfigError, EmbedderMismatch, ServiceError
+from memsif_ray.errors import ConfigError, EmbedderMismatch, RequestRefused, ServiceBusy, ServiceError
+
+PATIENT = RetryPolicy(20.0, sleep=lambda _seconds: asyncio.sleep(0))
+"""Gives up after some tries, which no pause holds up."""
 
 
 class SeededEmbedder:
@@ -149,7 +153,10 @@ async def endpoint(answer):
 
     @app.post("/v1/embeddings")
     async def embeddings(body: dict):
-        return {"object": "list", "model": body["model"], "data": answer(body["input"]), "usage": {}}
+        given = answer(body["input"])
+        if isinstance(given, Response):
+            return given
+        return {"object": "list", "model": body["model"], "data": given, "usage": {}}
 
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
     serving = asyncio.create_task(server.serve())
@@ -203,6 +210,48 @@ async def test_http_refuses_an_incomplete_answer(answer):
         with pytest.raises(ServiceError):
             await embedder.embed(["a", "b", "c"])
         await embedder.aclose()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "code"),
+    [
+        (
+            400,
+            '{"error": {"message": "prompt is too long", "code": 400}}',
+            RequestRefused,
+            "context_length_exceeded",
+        ),
+        (401, '{"error": {"message": "who?", "code": "invalid_api_key"}}', RequestRefused, "invalid_api_key"),
+        (
+            429,
+            '{"error": {"message": "pay", "code": "insufficient_quota"}}',
+            RequestRefused,
+            "insufficient_quota",
+        ),
+        (503, "<html>nothing here</html>", ServiceBusy, "http_503"),
+        (200, "<html>a proxy's page</html>", ServiceBusy, "broken_reply"),
+        (200, '{"hello": "world"}', ServiceError, "not_openai"),
+    ],
+)
+async def test_a_failing_endpoint_is_named_by_its_code(status, body, kind, code):
+    async with endpoint(lambda _texts: Response(body, status_code=status)) as base_url:
+        config = EmbedderConfig(base_url=base_url, model="remote")
+        embedder = HttpEmbedder(config, retry=PATIENT)
+        with pytest.raises(kind) as caught:
+            await embedder.embed(["a"])
+        await embedder.aclose()
+    assert caught.value.code == code
+
+
+async def test_nobody_at_the_address_is_busy_not_wrong():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        free = probe.getsockname()[1]
+    config = EmbedderConfig(base_url=f"http://127.0.0.1:{free}/v1", model="remote")
+    embedder = HttpEmbedder(config, retry=PATIENT)
+    with pytest.raises(ServiceBusy) as caught:
+        await embedder.embed(["a"])
+    await embedder.aclose()
+    assert caught.value.code == "connection"
 
 
 async def test_local_folder_that_is_no_model_is_a_config_error(tmp_path):
