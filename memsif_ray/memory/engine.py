@@ -22,7 +22,7 @@ from memsif_ray.memory.segments import Encoded
 from memsif_ray.memory.shelf import VectorShelf
 from memsif_ray.memory.subjects import SubjectRegistry
 from memsif_ray.memory.tools import Tools
-from memsif_ray.memory.view import Interactions, MemoryView
+from memsif_ray.memory.view import Interactions, LatestIndex, MemoryView
 from memsif_ray.memory.writing import MemoryWriter
 from memsif_ray.prompts.asking import ask
 from memsif_ray.text import truncate
@@ -108,7 +108,7 @@ class ConversationMemory:
             synthesise=self._synthesise,
             embed=self._writer.embed,
         )
-        self._terms: dict[str, list[str]] = {}
+        self._latest = LatestIndex()
         self._said: Interactions | None = None
         self._view: MemoryView | None = None
 
@@ -150,7 +150,7 @@ class ConversationMemory:
                 self.trajectories,
                 unit_of=self._writer.unit_of,
                 config=self._config.retrieval,
-                terms=self._terms,
+                latest=self._latest,
             )
         if self._view is None:
             self._view = MemoryView(

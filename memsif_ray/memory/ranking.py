@@ -14,6 +14,7 @@ Dense and lexical scores are standardised per question (z-scores), so that they 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -47,6 +48,7 @@ _ROUNDING = 1e-6
 """Spread or length below it is no more than float32 arithmetic leaves."""
 
 Scores = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ class InteractionIndex:
         segments: Topical Segments; may not cover the last messages.
         trajectories: Event Trajectories; may not cover the last segments.
         ranking: `structural` or `dense`.
-        terms: Terms by message id that an earlier index left; what is missing is added.
+        earlier: An index of the same conversation and ranking. What it knows of messages that are still the
+            same objects is taken over, so that one more message costs little; the result is the same.
     """
 
     def __init__(
@@ -77,20 +80,34 @@ class InteractionIndex:
         trajectories: Sequence[Trajectory],
         *,
         ranking: Literal["structural", "dense"],
-        terms: dict[str, list[str]] | None = None,
+        earlier: InteractionIndex | None = None,
     ) -> None:
         """Index once per ingest."""
-        spoken = [(item.message, item.vector) for item in messages if item.vector is not None]
-        self._messages = [message for message, _ in spoken]
-        self._vectors: Matrix = np.array([vector for _, vector in spoken], dtype=np.float32)
-        self._structural = ranking == "structural" and bool(spoken)
+        self._spoken = [item for item in messages if item.vector is not None]
+        self._messages = [item.message for item in self._spoken]
+        same = 0 if earlier is None else _in_common(earlier._spoken, self._spoken)
+        self._vectors = _continued(
+            earlier and earlier._vectors, same, [e.vector for e in self._spoken[same:]]
+        )
+        self._structural = ranking == "structural" and bool(self._spoken)
+        self._terms: list[list[str]] = []
+        self._lexical, self._in_context = LexicalIndex(), self._vectors
         if self._structural:
-            found = _terms(self._messages, {} if terms is None else terms)
-            near = _neighbours(self._messages, found)
-            self._in_context = _in_context(self._vectors, near)
-            self._lexical = LexicalIndex(_windows(found, near))
+            self._read_in_place(earlier, same)
             self._turns = _turns(self._messages)
             self._threads = _threads(self._messages, segments, trajectories)
+
+    def _read_in_place(self, earlier: InteractionIndex | None, same: int) -> None:
+        """Terms, neighbours and what follows from them; the last known messages have new neighbours."""
+        known = [] if earlier is None else earlier._terms[:same]
+        self._terms = [*known, *map(_terms, self._messages[same:])]
+        place = max(0, len(known) - max(NEAR))
+        near = [_neighbours(i, self._messages, self._terms) for i in range(place, len(self._messages))]
+        self._in_context = _continued(
+            earlier and earlier._in_context, place, _in_context(self._vectors, near, place)
+        )
+        lexical = LexicalIndex() if earlier is None else earlier._lexical
+        self._lexical = lexical.followed_by(place, _windows(self._terms, near, place))
 
     def rank(self, query_text: str, query_vector: Vector, *, limit: int | None = None) -> list[Ranked]:
         """Messages that say something, best first, ties in order of position.
@@ -104,7 +121,7 @@ class InteractionIndex:
             return []
         parts = self._parts(query_text, query_vector)
         total = np.sum(list(parts.values()), axis=0)
-        order = np.argsort(-total, kind="stable")[:limit]
+        order = _best(total, limit)
         columns = [part[order].tolist() for part in (total, *parts.values())]
         return [
             Ranked(
@@ -125,7 +142,7 @@ class InteractionIndex:
             "speaker": SPEAKER * self._spoken_by_named(text),
         }
         first = np.sum(list(parts.values()), axis=0)
-        top = np.argsort(-first, kind="stable")[:TOP]
+        top = _best(first, TOP)
         found = _unit(np.mean(self._vectors[top], axis=0))
         parts["feedback"] = FEEDBACK * standardised(self._in_context @ found)
         parts["thread"] = THREAD * np.isin(self._threads, self._threads[top]).astype(np.float64)
@@ -136,8 +153,17 @@ class InteractionIndex:
         named = np.zeros(len(self._messages))
         for name, turns in self._turns:
             if name & asked:
-                named += turns
+                named[turns] += 1.0
         return named
+
+
+def _best(scores: Scores, limit: int | None) -> Places:
+    """Places of the highest scores, best first, ties in order; all of them without a limit."""
+    if limit is None or limit >= len(scores):
+        return np.argsort(-scores, kind="stable")[:limit]
+    least = np.partition(scores, -limit)[-limit]
+    hopeful = np.flatnonzero(scores >= least)
+    return hopeful[np.argsort(-scores[hopeful], kind="stable")][:limit]
 
 
 def standardised(values: np.ndarray) -> Scores:
@@ -147,33 +173,40 @@ def standardised(values: np.ndarray) -> Scores:
     return (values - values.mean()) / spread if spread > _ROUNDING else np.zeros(len(values))
 
 
-def _terms(messages: Sequence[Message], known: dict[str, list[str]]) -> list[list[str]]:
-    for message in messages:
-        if message.message_id not in known:
-            known[message.message_id] = lexical_terms(f"{message.speaker}: {message.content}")
-    return [known[message.message_id] for message in messages]
+def _in_common(before: Sequence[Encoded], now: Sequence[Encoded]) -> int:
+    """How many messages both begin with."""
+    pairs = enumerate(zip(before, now, strict=False))
+    return next((i for i, (a, b) in pairs if a is not b), min(len(before), len(now)))
 
 
-def _neighbours(messages: Sequence[Message], terms: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Per message the indices of those near it in its session, nearest first, that fit its window."""
-    found = []
-    for i, message in enumerate(messages):
-        room, near = WINDOW - len(terms[i]), []
-        for j in (i + offset for offset in NEAR):
-            together = 0 <= j < len(messages) and messages[j].session == message.session
-            if together and len(terms[j]) <= room:
-                near.append(j)
-                room -= len(terms[j])
-        found.append(near)
-    return found
+def _continued(before: Matrix | None, place: int, rows: Sequence[Vector | None] | Matrix) -> Matrix:
+    """`rows` behind the first `place` of those before."""
+    if before is None or place == 0:
+        return np.array(rows, dtype=np.float32)
+    return np.concatenate([before[:place], rows]) if len(rows) else before[:place]
 
 
-def _in_context(vectors: Matrix, near: Sequence[Sequence[int]]) -> Matrix:
-    mixed = vectors.copy()
-    for i, others in enumerate(near):
-        for j in others:
-            if abs(i - j) == 1:
-                mixed[i] += NEIGHBOUR * vectors[j]
+def _terms(message: Message) -> list[str]:
+    return lexical_terms(f"{message.speaker}: {message.content}")
+
+
+def _neighbours(i: int, messages: Sequence[Message], terms: Sequence[Sequence[str]]) -> list[int]:
+    """Messages whose words count for message `i`, nearest first."""
+    room, near = WINDOW - len(terms[i]), []
+    for j in (i + offset for offset in NEAR):
+        together = 0 <= j < len(messages) and messages[j].session == messages[i].session
+        if together and len(terms[j]) <= room:
+            near.append(j)
+            room -= len(terms[j])
+    return near
+
+
+def _in_context(vectors: Matrix, near: Sequence[Sequence[int]], place: int) -> Matrix:
+    """Each vector from `place` on, mixed with those beside it; `near` belongs to these."""
+    mixed = vectors[place:].copy()
+    for offset in (-1, 1):
+        beside = np.array([i for i, js in enumerate(near) if place + i + offset in js], dtype=np.int64)
+        mixed[beside] += NEIGHBOUR * vectors[beside + place + offset]
     return _unit(mixed)
 
 
@@ -183,20 +216,20 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return scaled
 
 
-def _windows(terms: Sequence[list[str]], near: Sequence[Sequence[int]]) -> list[list[str]]:
-    """Per message its own terms twice, and once those of its neighbours."""
+def _windows(terms: Sequence[list[str]], near: Sequence[Sequence[int]], place: int) -> list[list[str]]:
+    """Per message from `place` on its own terms twice, and once those of its neighbours."""
     return [
-        own + own + [t for j in others for t in terms[j]] for own, others in zip(terms, near, strict=True)
+        own + own + [t for j in others for t in terms[j]]
+        for own, others in zip(terms[place:], near, strict=True)
     ]
 
 
-def _turns(messages: Sequence[Message]) -> list[tuple[frozenset[str], Scores]]:
-    """Per speaker the words of the name, and 1 for each of the speaker's messages."""
-    speakers = np.array([message.speaker for message in messages])
-    return [
-        (frozenset(content_words(str(name))), (speakers == name).astype(np.float64))
-        for name in np.unique(speakers)
-    ]
+def _turns(messages: Sequence[Message]) -> list[tuple[frozenset[str], Places]]:
+    """Per speaker the words of the name, and the speaker's messages."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, message in enumerate(messages):
+        places[message.speaker].append(place)
+    return [(frozenset(content_words(name)), np.array(places[name])) for name in sorted(places)]
 
 
 def _threads(
@@ -206,4 +239,5 @@ def _threads(
     trajectory_of = {s: t.trajectory_id for t in trajectories for s in t.segment_ids}
     unit_of = {m: trajectory_of.get(s.segment_id, s.segment_id) for s in segments for m in s.message_ids}
     units = [unit_of.get(message.message_id, message.message_id) for message in messages]
-    return np.unique(units, return_inverse=True)[1]
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(unit, len(numbers)) for unit in units], dtype=np.int64)

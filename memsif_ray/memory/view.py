@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -18,6 +19,13 @@ from memsif_ray.text import is_blank
 from memsif_ray.types import Context, Fact, FactOperation, Message, Question, Segment, Track, Trajectory
 
 
+@dataclass(slots=True)
+class LatestIndex:
+    """The index that was made last for a memory, if any."""
+
+    index: InteractionIndex | None = None
+
+
 class Interactions:
     """The interaction memory at one moment; its index is made when it is first needed.
 
@@ -27,7 +35,7 @@ class Interactions:
         trajectories: Over closed segments.
         unit_of: Message id → id of its closed segment.
         config: How messages are ranked.
-        terms: Kept from one moment to the next, so that no message is analysed twice.
+        latest: Kept from one moment to the next, so that no message is indexed twice.
     """
 
     def __init__(
@@ -38,24 +46,25 @@ class Interactions:
         *,
         unit_of: Mapping[str, str],
         config: RetrievalConfig,
-        terms: dict[str, list[str]],
+        latest: LatestIndex,
     ) -> None:
         """Copy what will change."""
         self.encoded, self.segments = tuple(encoded), tuple(segments)
         self.trajectories, self.unit_of = tuple(trajectories), dict(unit_of)
         self.messages: dict[str, Message] = {e.message.message_id: e.message for e in encoded}
-        self._config, self._terms = config, terms
+        self._config, self._latest = config, latest
 
     @cached_property
     def index(self) -> InteractionIndex:
-        """Made once; for thousands of messages it takes a good part of a second."""
-        return InteractionIndex(
+        """Made once, from the latest one; the first of thousands of messages takes a good part of a second."""
+        self._latest.index = InteractionIndex(
             self.encoded,
             self.segments,
             self.trajectories,
             ranking=self._config.ranking,
-            terms=self._terms,
+            earlier=self._latest.index,
         )
+        return self._latest.index
 
 
 class MemoryView:
