@@ -182,8 +182,7 @@ async def _on_validation(request: Request, error: Exception) -> JSONResponse:
 def refusal(problems: Iterable[ErrorDetails | dict[str, Any]]) -> ApiError:
     """The first problem of a validation, without what was sent: it may be somebody's message."""
     problem = next(iter(problems))
-    place = [str(part) for part in problem["loc"] if part not in ("body", "query", "path", "header")]
-    param = ".".join(place) or None
+    param = ".".join(map(str, problem["loc"][1:])) or None  # before it: body, query, path or header
     message = f"{param}: {problem['msg']}" if param else str(problem["msg"])
     if _is_about_scope(problem):
         return ApiError(400, "bad_scope", f"{message}; name one conversation", param=param)
