@@ -29,7 +29,8 @@ class VectorShelf:
             raise EmbedderMismatch(
                 f"memory of {conversation_id!r} holds vectors of {other.model_id!r} "
                 f"({len(other.vector)} numbers), "
-                f"but the configured embedder is {model_id!r}: use that embedder, or build the memory anew"
+                f"but the configured embedder is {model_id!r}: use that embedder, or make the vectors anew "
+                "(`memsif reembed` for a service's store)"
             )
         self._by_key = {(v.kind, v.unit_id): v for v in vectors}
 
