@@ -22,6 +22,7 @@ from memsif_ray.cli.memory import ask, export, import_, ingest, search
 from memsif_ray.cli.methods import methods
 from memsif_ray.cli.oas import app as oas_app
 from memsif_ray.cli.output import print_result
+from memsif_ray.cli.reembed import reembed
 from memsif_ray.cli.report import report
 from memsif_ray.cli.run import run
 from memsif_ray.cli.serve import serve
@@ -38,7 +39,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (run, sweep, show, report, methods, doctor, serve, tenants, mcp, calibrate):
+for command in (run, sweep, show, report, methods, doctor, serve, reembed, tenants, mcp, calibrate):
     app.command(epilog=EPILOG)(command)
 for verb in (ingest, search, ask, export):
     app.command(epilog=EPILOG)(verb)

@@ -59,3 +59,20 @@ def test_what_needs_a_model_that_is_not_there_says_so_and_loses_nothing(memsif, 
     assert "no embedded model 'no-such-model'" in told and "Traceback" not in told
     exported = memsif("export", "--data", str(data)).stdout
     assert "Comet sleeps on the sofa." in exported
+
+
+def test_another_embedder_is_refused_with_the_remedy_and_the_remedy_works(memsif, data, embeddings):
+    place = ("--data", str(data), "--embedder-url", embeddings)
+
+    def run(*arguments, code=0):
+        done = CliRunner().invoke(app, [*arguments, *place])
+        assert done.exit_code == code, done.output
+        return done
+
+    told = run("search", "greyhound", "--embedder", "other", code=2).stderr
+    assert "'hash-64'" in told and "'other'" in told and "memsif reembed" in told
+    done = json.loads(run("reembed", "--embedder", "other", "--json").stdout)
+    assert (done["embedder"], done["conversations"], done["changed"]) == ("other", 1, 1)
+    assert "Comet" in run("search", "greyhound", "--embedder", "other").stdout
+    assert json.loads(run("reembed", "--embedder", "other", "--json").stdout)["changed"] == 0
+    assert run("search", "greyhound", "--embedder", EMBEDDER, code=2)
