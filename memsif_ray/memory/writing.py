@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
 from memsif_ray.config import MemoryConfig
-from memsif_ray.memory.corefacts import Choice, CoreFacts, choose_by_model, choose_by_rule
 from memsif_ray.memory.encoding import Encoder
-from memsif_ray.memory.extraction import Candidate, Extraction, extract_by_model, extract_by_rule
-from memsif_ray.memory.facts import FactBook
+from memsif_ray.memory.fact_writing import FactWriter
 from memsif_ray.memory.judges import boundary_judge, is_slight, trajectory_judge
 from memsif_ray.memory.matching import Phi, Pool
 from memsif_ray.memory.presets import Thresholds
@@ -22,7 +19,7 @@ from memsif_ray.memory.shelf import VectorShelf
 from memsif_ray.memory.subjects import SubjectRegistry
 from memsif_ray.memory.tools import Tools
 from memsif_ray.memory.trajectories import TrajectoryBuilder, TrajectoryCase, TrajectoryRuling
-from memsif_ray.types import Decision, Fact, Message, Segment, StoredVector, Vector
+from memsif_ray.types import Decision, Message, Segment, StoredVector, Vector
 
 _SO_FAR = "extract_open"
 """Kind of a decision about the open segment, up to and with the message it names."""
@@ -58,12 +55,11 @@ class MemoryWriter:
         self.thread_of: dict[str, str] = {}
         self._segments_by_id: dict[str, Segment] = {}
         self._place_of: dict[str, int] = {}  # segment id → encoded messages before it
-        self._decisions: list[Decision] = []
         self._pushed = 0  # encoded messages that are in segments
         self._threaded = 0  # segments that are in trajectories
         self._extracted = 0  # segments whose facts are written
         self._heard = 0  # encoded messages whose facts are written; may lie inside the open segment
-        self._config, self._tools, self._subjects = config, tools, subjects
+        self._config, self._tools = config, tools
         self.encoder = Encoder(tools.embedder, tools.entities, speakers, meet=subjects.meet)
         phi = Phi(config.matching.alpha, config.matching.normalisation)
         self.segmenter = Segmenter(
@@ -88,14 +84,14 @@ class MemoryWriter:
             )
             for use_llm in (False, tools.capabilities.uses_llm("trajectory", config.trajectories.decide))
         )
-        self.book = FactBook()
-        self._core = CoreFacts(
-            self.book,
-            consolidator=self._consolidate,
+        self._facts = FactWriter(
+            config.core,
+            tools=tools,
+            subjects=subjects,
             embed=self.embed,
-            top_k=config.core.top_k,
             trajectory_of=self.thread_of.get,
         )
+        self.book = self._facts.book
 
     async def add(self, messages: Sequence[Message], *, following: Sequence[Message] = ()) -> int:
         """Take in messages in order; those whose id is known are skipped. Returns how many were new.
@@ -133,8 +129,8 @@ class MemoryWriter:
         unheard = [item.message for item in self.encoded[self._heard : self._pushed]]
         if still_open is None or not unheard or not self._config.core.enabled:
             return
-        extraction = await self._extract(still_open.segment_id, unheard)
-        await self._write(Decision(_SO_FAR, unheard[-1].message_id, *_outcome(extraction)), extraction)
+        extraction = await self._facts.extract(still_open.segment_id, unheard)
+        await self._facts.write(extraction, kind=_SO_FAR, subject_id=unheard[-1].message_id)
         self._heard = self._pushed
 
     def decisions_by_maker(self) -> dict[str, list[Decision]]:
@@ -142,8 +138,8 @@ class MemoryWriter:
         return {
             "boundary": self.segmenter.decisions,
             "trajectory": self.trajectories.decisions,
-            "extract": self._decisions,
-            "supersede": self._core.decisions,
+            "extract": self._facts.read,
+            "supersede": self._facts.superseded,
         }
 
     @property
@@ -202,8 +198,8 @@ class MemoryWriter:
         self.trajectories.restore(assigned, made["trajectory"])
         self.thread_of.update(thread_of)
         self._threaded = len(assigned) if self._config.trajectories.enabled else len(segments)
-        self._decisions, self._core.decisions = made["extract"], made["supersede"]
-        self._heard = self._heard_by(self._decisions)
+        self._facts.restore(made["extract"], made["supersede"])
+        self._heard = self._heard_by(made["extract"])
         stops = accumulate(len(s.message_ids) for s in segments)
         self._extracted = sum(stop <= self._heard for stop in stops)
 
@@ -241,13 +237,13 @@ class MemoryWriter:
         pending = [(s, self._unheard(s)) for s in segments[self._extracted :]]
         # All are awaited even when one fails: the ledger keeps what the others learned.
         results = await asyncio.gather(
-            *(self._extract(s.segment_id, unheard) for s, unheard in pending), return_exceptions=True
+            *(self._facts.extract(s.segment_id, unheard) for s, unheard in pending), return_exceptions=True
         )
         for (segment, unheard), result in zip(pending, results, strict=True):
             if isinstance(result, BaseException):
                 raise result
             if unheard:
-                await self._write(Decision("extract", segment.segment_id, *_outcome(result)), result)
+                await self._facts.write(result, kind="extract", subject_id=segment.segment_id)
             self._heard += len(unheard)
             self._extracted += 1
 
@@ -259,53 +255,6 @@ class MemoryWriter:
     async def _judge_thread(self, case: TrajectoryCase) -> TrajectoryRuling:
         slight = is_slight(self.messages_of(case.segment.segment_id))
         return await (self._by_rule if slight else self._as_configured)(case)
-
-    async def _extract(self, segment_id: str, said: Sequence[Message]) -> Extraction:
-        messages = [m for m in said if m.content.strip()]
-        if not messages:
-            return Extraction(())
-        if not self._tools.capabilities.uses_llm("extract", self._config.core.extract):
-            return extract_by_rule(messages, segment_id, subjects=self._subjects)
-        return await extract_by_model(
-            messages,
-            segment_id,
-            chat=self._tools.chat,
-            types=self._config.core.types,
-            subjects=self._subjects,
-            scope=self._tools.scope,
-        )
-
-    async def _write(self, decision: Decision, extraction: Extraction) -> None:
-        """Write what was extracted, all of it or, when a model fails on the way, nothing."""
-        statements = [c.statement for c in extraction.candidates]
-        vectors = list(await self._tools.embedder.embed(statements)) if statements else []
-        with self._all_or_nothing():
-            for refusal in extraction.refused:
-                self._core.refuse(refusal, extraction.decided_by)
-            for candidate, vector in zip(extraction.candidates, vectors, strict=True):
-                await self._core.write(candidate, vector)
-            self._decisions.append(decision)
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        before, decided = self.book.copy(), len(self._core.decisions)
-        try:
-            yield
-        except BaseException:  # a cancelled write must not leave half of its facts either
-            self.book.revert(before)
-            del self._core.decisions[decided:]
-            raise
-
-    async def _consolidate(self, candidate: Candidate, offered: Sequence[tuple[Fact, float]]) -> Choice:
-        if not self._tools.capabilities.uses_llm("consolidate", self._config.core.consolidate):
-            return choose_by_rule(candidate, offered)
-        return await choose_by_model(candidate, offered, chat=self._tools.chat, scope=self._tools.scope)
-
-
-def _outcome(extraction: Extraction) -> tuple[str, str, None, str]:
-    """Outcome, who decided, no score, and why nothing could be read."""
-    outcome = "failed" if extraction.failure else f"{len(extraction.candidates)} facts"
-    return outcome, extraction.decided_by, None, extraction.failure
 
 
 def _by_maker(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
