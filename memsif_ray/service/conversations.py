@@ -87,8 +87,8 @@ class Conversations(Desk):
         row = self._residents.find(tenant_of(caller), request.conversation_id)
         row = row or await self._store.create(caller.tenant, request.conversation_id)
         async with self._used(caller, row) as live:
-            operation = await live.ingest(request, idempotency_key)
-            await self._audit(caller, "ingest", operation.id)
+            entry = self._entry(caller, "ingest", target="")
+            operation = await live.ingest(request, idempotency_key, audit=entry)
             return await live.finished(operation.id) if request.wait else operation
 
     async def search(self, caller: Caller, request: SearchRequest) -> SearchResult:

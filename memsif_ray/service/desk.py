@@ -182,15 +182,17 @@ class Desk:
     def _today(self) -> datetime:
         return local(self._now())
 
-    async def _audit(self, caller: Caller, action: str, target: str) -> None:
-        entry = AuditEntry(
+    def _entry(self, caller: Caller, action: str, *, target: str) -> AuditEntry:
+        return AuditEntry(
             at=self._now(),
             key_id=caller.key_id,
             request_id=caller.request_id,
             action=action,
             target=target,
         )
-        await self._store.add_audit(caller.tenant, entry)
+
+    async def _audit(self, caller: Caller, action: str, target: str) -> None:
+        await self._store.add_audit(caller.tenant, self._entry(caller, action, target=target))
 
 
 def tenant_of(caller: Caller) -> str:

@@ -23,7 +23,7 @@ from memsif_ray.memory.tools import Tools
 from memsif_ray.service import ids
 from memsif_ray.service.counting import Counter, counted
 from memsif_ray.service.intake import Draft, as_message, draft, request_digest
-from memsif_ray.service.models import IngestRequest, Operation, OperationStatus
+from memsif_ray.service.models import AuditEntry, IngestRequest, Operation, OperationStatus
 from memsif_ray.service.remembered import RETRY_AFTER_S, Overtaken, Remembered
 from memsif_ray.service.settings import ServiceConfig
 from memsif_ray.service.store import ConversationRow, MemoryStore, StoredMessage
@@ -32,6 +32,9 @@ T = TypeVar("T")
 LOGGER = logging.getLogger(__name__)
 _TRIES = 3
 """Times that work is begun anew because somebody else changed the conversation."""
+
+_HEAD_START_S = 0.002
+"""For acknowledgements on their way out through the same event loop, which digestion would hold up."""
 
 
 class Live(Remembered):
@@ -92,8 +95,15 @@ class Live(Remembered):
 
     # -- storing messages
 
-    async def ingest(self, request: IngestRequest, idempotency_key: str | None) -> Operation:
+    async def ingest(
+        self, request: IngestRequest, idempotency_key: str | None, *, audit: AuditEntry
+    ) -> Operation:
         """Store the messages of a request and line them up for digestion.
+
+        Args:
+            request: What to remember.
+            idempotency_key: Of the request, if it has one.
+            audit: Stored with them; its target becomes the operation.
 
         Raises:
             Conflict: When an id or the idempotency key is used for something else.
@@ -104,13 +114,15 @@ class Live(Remembered):
                 f"{len(self.queue)} writes wait for digestion", "queue_full", retry_after_s=RETRY_AFTER_S
             )
         # A client that goes away in the middle must not leave messages that nobody knows to be stored.
-        return await self._shield(self._ingest(request, idempotency_key))
+        return await self._shield(self._ingest(request, idempotency_key, audit))
 
     def draft(self, request: IngestRequest, operation_id: str) -> Draft:
         """What a request would add; see `intake.draft`."""
         return draft(request, self.messages, self.known, operation_id=operation_id, now=self._now())
 
-    async def _ingest(self, request: IngestRequest, idempotency_key: str | None) -> Operation:
+    async def _ingest(
+        self, request: IngestRequest, idempotency_key: str | None, audit: AuditEntry
+    ) -> Operation:
         idempotency = None if idempotency_key is None else (idempotency_key, request_digest(request))
         async with self._intake:
             while True:
@@ -119,7 +131,7 @@ class Live(Remembered):
                 operation = self._operation(operation_id, request, drafted)
                 try:
                     accepted = await self._store.accept(
-                        self.key, drafted.new, operation, idempotency=idempotency
+                        self.key, drafted.new, operation, idempotency=idempotency, audit=audit
                     )
                     break
                 except Conflict:
@@ -224,6 +236,7 @@ class Live(Remembered):
                 self._line_up(operation)
 
     async def _drain(self) -> None:
+        await asyncio.sleep(_HEAD_START_S)
         while self.queue and not self._stopping:
             async with self._slots:
                 if not self.queue:

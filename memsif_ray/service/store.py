@@ -110,6 +110,7 @@ class MemoryStore(Protocol):
         operation: Operation,
         *,
         idempotency: tuple[str, str] | None = None,
+        audit: AuditEntry | None = None,
     ) -> Accepted:
         """Store messages and the operation that brought them.
 
@@ -118,6 +119,8 @@ class MemoryStore(Protocol):
             messages: New ones only.
             operation: As it is now, usually `pending`.
             idempotency: The caller's key and a digest of the request.
+            audit: Appended to the audit log in the same transaction, with the operation that it became, or
+                had become before, as target.
 
         Raises:
             Conflict: When an id or position is taken (another writer was faster: load again), or the

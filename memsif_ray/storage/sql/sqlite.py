@@ -2,8 +2,8 @@
 
 **Threads.** A transaction runs as a whole in a worker thread, with SQLAlchemy's synchronous engine: one
 change of threads. An asynchronous driver makes three or four for each statement, and took 2.4 times as long.
-SQLite takes one writer at a time, so there is one writing thread, whose queue is fair; writers of other
-processes wait for SQLite's own lock.
+SQLite takes one writer at a time, so there is one writing thread, and those who wait for it share commits
+(`group_commit`); writers of other processes wait for SQLite's own lock.
 
 **On disk.** `synchronous=FULL`: a commit is on disk when it returns.
 
@@ -19,7 +19,6 @@ import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from memsif_ray.errors import ConfigError, ServiceBusy
 from memsif_ray.storage.sql.database import CONNECTIONS, PATIENCE_S, Args, Out, Work
 from memsif_ray.storage.sql.failures import translated
+from memsif_ray.storage.sql.group_commit import GroupCommit
 
 _PRAGMAS = ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON", "trusted_schema=OFF")
 _MAX_WAITING = 1_000
@@ -46,19 +46,27 @@ class SqliteDatabase:
         """
         in_memory = url.database in (None, "", ":memory:")
         self._engine = _engine(url, in_memory=in_memory)
-        self._writing = ThreadPoolExecutor(1, "memsif-sqlite-write")
+        self._writing = GroupCommit(lambda: self._transaction("BEGIN IMMEDIATE"), self._empty_log)
         # A database in memory is one connection, so everything takes turns.
-        self._reading = self._writing if in_memory else ThreadPoolExecutor(CONNECTIONS - 1, "memsif-sqlite")
+        self._reading = (
+            self._writing.thread if in_memory else ThreadPoolExecutor(CONNECTIONS - 1, "memsif-sqlite")
+        )
         self._waiting = 0
 
     async def read(self, work: Work[Args, Out], *args: Args.args, **kwargs: Args.kwargs) -> Out:
         """See [`Database.read`][memsif_ray.storage.sql.database.Database.read]."""
-        return await self._run(self._reading, partial(self._transaction, "BEGIN", work, *args, **kwargs))
+
+        def look() -> Out:
+            with self._transaction("BEGIN") as connection:
+                return work(connection, *args, **kwargs)
+
+        with self._lined_up():
+            return await _in(self._reading, look)
 
     async def write(self, work: Work[Args, Out], *args: Args.args, **kwargs: Args.kwargs) -> Out:
         """See [`Database.write`][memsif_ray.storage.sql.database.Database.write]."""
-        change = partial(self._transaction, "BEGIN IMMEDIATE", work, *args, **kwargs)
-        return await self._run(self._writing, change)
+        with self._lined_up():
+            return await self._writing.write(lambda connection: work(connection, *args, **kwargs))
 
     async def overwrite(self, work: Work[Args, Out], *args: Args.args, **kwargs: Args.kwargs) -> Out:
         """See [`Database.overwrite`][memsif_ray.storage.sql.database.Database.overwrite].
@@ -66,14 +74,10 @@ class SqliteDatabase:
         The change stands even if a reader of another process keeps the log from being emptied: the next
         call does it.
         """
-
-        def change() -> Out:
-            result = self._transaction("BEGIN IMMEDIATE", work, *args, **kwargs)
-            with self._bare() as connection:
-                _empty_log(connection)
-            return result
-
-        return await self._run(self._writing, change)
+        with self._lined_up():
+            return await self._writing.write(
+                lambda connection: work(connection, *args, **kwargs), forgets=True
+            )
 
     async def upgrade(self, work: Callable[[Connection], None]) -> None:
         """See [`Database.upgrade`][memsif_ray.storage.sql.database.Database.upgrade]."""
@@ -89,35 +93,49 @@ class SqliteDatabase:
         def rewrite() -> None:
             with self._bare() as connection:
                 connection.execute(text("VACUUM"))
-                if not _empty_log(connection):
-                    raise ServiceBusy("a reader keeps the log of deleted rows open", "store_busy", 1.0)
+            if not self._empty_log():
+                raise ServiceBusy("a reader keeps the log of deleted rows open", "store_busy", 1.0)
 
-        await self._run(self._writing, rewrite)
+        with self._lined_up():
+            await _in(self._writing.thread, rewrite)
 
     async def close(self) -> None:
         """Finish what has begun, then let go."""
-        await asyncio.to_thread(self._writing.shutdown)
+        await asyncio.to_thread(self._writing.thread.shutdown)
         await asyncio.to_thread(self._reading.shutdown)
         self._engine.dispose()
 
-    async def _run(self, threads: ThreadPoolExecutor, call: Callable[[], Out]) -> Out:
+    @contextmanager
+    def _lined_up(self) -> Iterator[None]:
+        """Waiting for a transaction, of which there is an end."""
         if self._waiting >= _MAX_WAITING:
             raise ServiceBusy("too many transactions are waiting", "store_busy", 1.0)
         self._waiting += 1
         try:
             with translated():
-                return await asyncio.get_running_loop().run_in_executor(threads, call)
+                yield
         finally:
             self._waiting -= 1
 
-    def _transaction(self, begin: str, work: Work[Args, Out], *args: Args.args, **kwargs: Args.kwargs) -> Out:
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Connection]:
         with self._engine.connect() as connection, connection.execution_options(begin=begin).begin():
-            return work(connection, *args, **kwargs)
+            yield connection
 
     @contextmanager
     def _bare(self) -> Iterator[Connection]:
         with self._engine.connect() as connection:
             yield connection.execution_options(begin="")
+
+    def _empty_log(self) -> bool:
+        """Move the log's pages to the file and cut it to nothing; False when a reader is in the way."""
+        with self._bare() as connection:
+            busy = connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)")).one()[0]
+            return not busy
+
+
+async def _in(threads: ThreadPoolExecutor, call: Callable[[], Out]) -> Out:
+    return await asyncio.get_running_loop().run_in_executor(threads, call)
 
 
 def _engine(url: URL, *, in_memory: bool) -> Engine:
@@ -161,9 +179,3 @@ def _begin(connection: Connection) -> None:
     statement = connection.get_execution_options()["begin"]
     if statement:
         connection.exec_driver_sql(statement)
-
-
-def _empty_log(connection: Connection) -> bool:
-    """Move the log's pages to the file and cut it to nothing; False when a reader is in the way."""
-    busy = connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)")).one()[0]
-    return not busy

@@ -58,10 +58,17 @@ class SqlStore:
         operation: Operation,
         *,
         idempotency: tuple[str, str] | None = None,
+        audit: AuditEntry | None = None,
     ) -> Accepted:
         """Store messages and the operation that brought them."""
         return await self._database.write(
-            on_messages.accept, key, messages, operation, idempotency=idempotency, now=self._clock()
+            on_messages.accept,
+            key,
+            messages,
+            operation,
+            idempotency=idempotency,
+            audit=audit,
+            now=self._clock(),
         )
 
     async def messages(self, key: str, *, after: int = -1, limit: int | None = None) -> list[StoredMessage]:
@@ -81,8 +88,9 @@ class SqlStore:
         delete: Collection[tuple[str, str]] = (),
         operations: Sequence[Operation] = (),
     ) -> int:
-        """Change the state, if `revision` is the present one."""
-        await self._database.overwrite(
+        """Change the state, if `revision` is the present one. Only what is deleted must leave the log too."""
+        change = self._database.overwrite if delete else self._database.write
+        await change(
             on_state.save,
             key,
             revision=revision,

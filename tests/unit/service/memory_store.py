@@ -60,7 +60,7 @@ class InMemoryStore:
             self.said[row.key], self.kept[row.key] = [], {}
         return self.rows[tenant, conversation_id]
 
-    async def accept(self, key, messages, operation, *, idempotency=None):
+    async def accept(self, key, messages, operation, *, idempotency=None, audit=None):
         await self._begin("accept")
         row = self._row_of(key)
         if row is None:
@@ -69,6 +69,7 @@ class InMemoryStore:
             digest, earlier = self.keys[key, idempotency[0]]
             if digest != idempotency[1]:
                 raise Conflict("the idempotency key was used for another request")
+            self._note(row.tenant, audit, earlier)
             return Accepted(self.operations[earlier], True)
         taken = {m.message_id for m in self.said[key]} | {m.position for m in self.said[key]}
         if any(m.message_id in taken or m.position in taken for m in messages):
@@ -78,7 +79,12 @@ class InMemoryStore:
         if idempotency is not None:
             self.keys[key, idempotency[0]] = (idempotency[1], operation.id)
         self.rows[row.tenant, row.conversation_id] = replace(row, messages=row.messages + len(messages))
+        self._note(row.tenant, audit, operation.id)
         return Accepted(operation, False)
+
+    def _note(self, tenant, audit, target):
+        if audit is not None:
+            self.log.append((tenant, audit.model_copy(update={"target": target})))
 
     async def messages(self, key, *, after=-1, limit=None):
         await self._begin("messages")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import asdict
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -71,13 +72,24 @@ def add(connection: Connection, row: ConversationRow) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def locked(connection: Connection, key: str) -> int:
-    """The number of a conversation that nobody else changes until the end of the transaction."""
-    query = select(CONVERSATIONS.c.id).where(CONVERSATIONS.c.key == key).with_for_update(key_share=True)
-    number = connection.execute(query).scalar_one_or_none()
-    if number is None:
+class Locked(NamedTuple):
+    """A conversation that nobody else changes until the end of the transaction, by its number."""
+
+    id: int
+    tenant: str
+
+
+def locked(connection: Connection, key: str) -> Locked:
+    """The conversation of a key.
+
+    Raises:
+        Conflict: When it is gone.
+    """
+    query = select(CONVERSATIONS.c.id, CONVERSATIONS.c.tenant).where(CONVERSATIONS.c.key == key)
+    row = connection.execute(query.with_for_update(key_share=True)).one_or_none()
+    if row is None:
         raise Conflict("the conversation is gone")
-    return int(number)
+    return Locked(row.id, row.tenant)
 
 
 def count_messages(connection: Connection, number: int, more: int, now: datetime) -> None:

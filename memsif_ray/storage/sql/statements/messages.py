@@ -7,10 +7,10 @@ from datetime import datetime
 
 from sqlalchemy import Connection, delete, insert, select
 
-from memsif_ray.service.models import Operation, OperationStatus
+from memsif_ray.service.models import AuditEntry, Operation, OperationStatus
 from memsif_ray.service.store import Accepted, StoredMessage
 from memsif_ray.storage.sql.rows import message_of, message_values
-from memsif_ray.storage.sql.statements import conversations, operations
+from memsif_ray.storage.sql.statements import account, conversations, operations
 from memsif_ray.storage.sql.tables import CONVERSATIONS, MESSAGES
 
 
@@ -21,18 +21,22 @@ def accept(
     operation: Operation,
     *,
     idempotency: tuple[str, str] | None,
+    audit: AuditEntry | None,
     now: datetime,
 ) -> Accepted:
     """See [`MemoryStore.accept`][memsif_ray.service.store.MemoryStore.accept]."""
-    number = conversations.locked(connection, key)
+    row = conversations.locked(connection, key)
+    earlier = None if idempotency is None else operations.earlier(connection, row.id, *idempotency)
+    if audit is not None:
+        found = earlier or operation
+        account.add_audit(connection, row.tenant, audit.model_copy(update={"target": found.id}))
+    if earlier is not None:
+        return Accepted(earlier, repeated=True)
     if idempotency is not None:
-        earlier = operations.earlier(connection, number, *idempotency)
-        if earlier is not None:
-            return Accepted(earlier, repeated=True)
-        operations.remember(connection, number, *idempotency, operation.id)
-    operations.add(connection, number, operation)
-    add(connection, number, messages)
-    conversations.count_messages(connection, number, len(messages), now)
+        operations.remember(connection, row.id, *idempotency, operation.id)
+    operations.add(connection, row.id, operation)
+    add(connection, row.id, messages)
+    conversations.count_messages(connection, row.id, len(messages), now)
     return Accepted(operation, repeated=False)
 
 
