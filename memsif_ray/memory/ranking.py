@@ -99,14 +99,14 @@ class InteractionIndex:
 
     def _read_in_place(self, earlier: InteractionIndex | None, same: int) -> None:
         """Terms, neighbours and what follows from them; the last known messages have new neighbours."""
-        known = [] if earlier is None else earlier._terms[:same]
+        known: list[list[str]] = []
+        before, lexical = None, LexicalIndex()
+        if earlier is not None:
+            known, before, lexical = earlier._terms[:same], earlier._in_context, earlier._lexical
         self._terms = [*known, *map(_terms, self._messages[same:])]
         place = max(0, len(known) - max(NEAR))
         near = [_neighbours(i, self._messages, self._terms) for i in range(place, len(self._messages))]
-        self._in_context = _continued(
-            earlier and earlier._in_context, place, _in_context(self._vectors, near, place)
-        )
-        lexical = LexicalIndex() if earlier is None else earlier._lexical
+        self._in_context = _continued(before, place, _in_context(self._vectors, near, place))
         self._lexical = lexical.followed_by(place, _windows(self._terms, near, place))
 
     def rank(self, query_text: str, query_vector: Vector, *, limit: int | None = None) -> list[Ranked]:

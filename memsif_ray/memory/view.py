@@ -56,7 +56,7 @@ class Interactions:
 
     @cached_property
     def index(self) -> InteractionIndex:
-        """Made once, from the latest one; the first of thousands of messages takes a good part of a second."""
+        """Made once, from the latest; the first one of thousands of messages takes half a second."""
         self._latest.index = InteractionIndex(
             self.encoded,
             self.segments,
