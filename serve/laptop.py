@@ -24,6 +24,8 @@ from memsif_ray.storage.sql.location import store_url
 from serve.local_models import HOST, free_port, local_models
 from serve.memory_api import MemoryArgs, memory_application
 
+_ONE_MACHINE = {"node:__internal_head__": 0.001}
+"""Ray's own mark of the head. The models listen to their machine only, so all must be on the same."""
 _DEADLINE_S = 3600.0
 """Of one call to the embedded model: a CPU reads long prompts in minutes, and others wait behind them."""
 
@@ -66,11 +68,12 @@ def app(args: LaptopArgs) -> Application:
         entities=args.entities,
         service=args.service,
         shards=args.shards,
+        placement=_ONE_MACHINE,
     )
     ours = (
         None if args.base_url else model.model_copy(update={"base_url": None}),
         None if args.embedder_url else embedder.model_copy(update={"base_url": None}),
     )
-    before = [local_models(port, *ours)] if any(ours) else []
+    before = [local_models(port, *ours, placement=_ONE_MACHINE)] if any(ours) else []
     api = ApiSettings(per_minute=args.per_minute)
     return memory_application(MemoryArgs(memory=shards, api=api, keys=args.keys), *before)

@@ -6,7 +6,7 @@ nobody should get the model without one.
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import uvicorn
@@ -73,10 +73,14 @@ async def _engine(model: ModelConfig) -> EmbeddedEngine:
     return engine
 
 
-def local_models(port: int, model: ModelConfig | None, embedder: EmbedderConfig | None) -> Application:
+def local_models(
+    port: int, model: ModelConfig | None, embedder: EmbedderConfig | None, *, placement: Mapping[str, float]
+) -> Application:
     """The deployment, to be bound into an application. It claims no CPU: it shares them with the others."""
     deployed = serve.deployment(
-        name="local-models", ray_actor_options={"num_cpus": 0}, graceful_shutdown_timeout_s=_GRACE_S
+        name="local-models",
+        ray_actor_options={"num_cpus": 0, "resources": dict(placement)},
+        graceful_shutdown_timeout_s=_GRACE_S,
     )(LocalModels)
     application: Application = deployed.bind(port, model, embedder)
     return application

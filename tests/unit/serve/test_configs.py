@@ -1,5 +1,8 @@
 """Configurations by the installed Ray's own schemas, and every application built from them."""
 
+import os
+import subprocess
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -7,7 +10,10 @@ from typing import Any
 import pytest
 import yaml
 from pydantic import ValidationError
+from ray.autoscaler._private.node_provider_availability_tracker import NodeAvailabilitySummary
+from ray.autoscaler._private.resource_demand_scheduler import _default_utilization_scorer, get_nodes_for
 from ray.autoscaler._private.util import prepare_config, validate_config
+from ray.autoscaler.v2.instance_manager.config import AutoscalingConfig
 from ray.serve import Application
 from ray.serve.schema import ServeDeploySchema
 
@@ -110,10 +116,87 @@ def test_shards_read_the_store_of_their_environment(monkeypatch):
     assert ShardsConfig().store_url() == "postgresql://host/memsif"
 
 
-def test_the_cluster_launcher_accepts_the_cluster_and_it_has_what_serve_claims():
+@pytest.fixture
+def cluster():
     config = prepare_config(read("cluster.yaml"))
     validate_config(config)
-    head = config["available_node_types"][config["head_node_type"]]
-    memory = next(app for app in applications("serve/config.yaml") if app.name == "memory")
-    assert MemoryArgs.model_validate(memory.args).memory.placement.keys() <= head["resources"].keys()
-    assert {"gpu_worker", "cpu_worker"} < config["available_node_types"].keys()
+    return config
+
+
+def test_the_cluster_has_what_serve_claims(cluster):
+    head = cluster["available_node_types"][cluster["head_node_type"]]
+    apps = {app.name: app for app in applications("serve/config.yaml")}
+    placement = MemoryArgs.model_validate(apps["memory"].args).memory.placement
+    assert placement.keys() <= head["resources"].keys()
+    llm = LlmArgs.model_validate(apps["llm"].args)
+    gpu = cluster["available_node_types"]["gpu_worker"]["resources"]
+    assert llm.tensor_parallel == gpu["GPU"] and f"accelerator_type:{llm.accelerator}" in gpu
+
+
+def run_as_the_launcher_does(command, home):
+    """In a login shell that reads .bashrc, as Ray's command runner has it."""
+    program = f"export HOME={home}; source ~/.bashrc; export PATH={home}/bin:$PATH && ({command})"
+    subprocess.run(["bash", "-c", program], check=True, env={"PATH": os.environ["PATH"]})
+
+
+def test_the_store_that_is_named_before_ray_up_is_in_the_environment_of_rays_processes(cluster, tmp_path):
+    url = "postgresql://user:a word@host/memsif"
+    (tmp_path / "memsif.env").write_text(f"MEMSIF_STORE='{url}'\n")
+    assert cluster["file_mounts"]["~/memsif.env"] == "~/memsif.env"
+    for folder in ("bin", "venv/bin"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("venv/bin/activate", ".bashrc"):
+        (tmp_path / name).touch()
+    stub = tmp_path / "bin" / "ray"  # in place of Ray: says what it would hand down
+    stub.write_text('#!/bin/sh\necho "$1 $MEMSIF_STORE" >> ~/started\n')
+    stub.chmod(0o700)
+    for command in cluster["head_setup_commands"] * 2:  # as at every `ray up`
+        if "pip install" not in command:
+            run_as_the_launcher_does(command, tmp_path)
+    for command in cluster["head_start_ray_commands"]:
+        run_as_the_launcher_does(command, tmp_path)
+    assert (tmp_path / "started").read_text().splitlines()[-1] == f"start {url}"
+    assert (tmp_path / ".bashrc").read_text().count("memsif.env") == 1
+
+
+def test_each_machine_installs_what_runs_on_it(cluster):
+    launcher = AutoscalingConfig(cluster, skip_content_hash=True)
+    installs = {
+        "head": " ".join(launcher.get_head_setup_commands()),
+        "cpu": " ".join(launcher.get_worker_setup_commands("cpu_worker")),
+        "gpu": " ".join(launcher.get_worker_setup_commands("gpu_worker")),
+    }
+    assert all(".[embedded]" in commands and "activate" in commands for commands in installs.values())
+    assert [name for name, commands in installs.items() if ".[postgres]" in commands] == ["head"]
+    assert [name for name, commands in installs.items() if ".[vllm]" in commands] == ["gpu"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "started"),
+    [
+        ([{"CPU": 1}] * 12, {"cpu_worker": 2}),  # jobs alone: a cluster without GPUs
+        ([{"GPU": 1, "CPU": 1, "accelerator_type:L4": 0.001}], {"gpu_worker": 1}),
+        ([{"GPU": 1, "CPU": 1}] * 2, {"gpu_worker": 2}),
+    ],
+)
+def test_the_autoscaler_starts_machines_with_gpus_only_for_those_who_ask(cluster, asked, started):
+    summary = NodeAvailabilitySummary(node_availabilities={})
+    scorer = partial(_default_utilization_scorer, node_availability_summary=summary)
+    found, unmet = get_nodes_for(
+        cluster["available_node_types"], {"head": 1}, "head", cluster["max_workers"], asked, scorer
+    )
+    assert found == started and not unmet
+    assert all(kind["min_workers"] == 0 for kind in cluster["available_node_types"].values())
+
+
+def test_the_laptops_service_stays_on_one_machine_of_a_cluster():
+    actors = [node.ray_actor_options for node in deployments(built("serve.laptop:app", {}))]
+    assert len(actors) == 3  # models, keeper of the shards, API
+    assert all(options["resources"] == {"node:__internal_head__": 0.001} for options in actors)
+
+
+def deployments(application):
+    """All of an application, through the arguments that they are bound with."""
+    bound = application._bound_deployment
+    inner = [one for one in bound.init_args if isinstance(one, Application)]
+    return [bound, *(found for one in inner for found in deployments(one))]
