@@ -42,7 +42,11 @@ def test_the_domain_never_loads_ray():
 
 
 def test_a_memory_in_a_file_needs_nothing_that_only_the_extra_for_postgresql_brings():
-    assert not loaded_after("from memsif_ray import Memory") & {"asyncpg", "greenlet", "sqlalchemy.ext.asyncio"}
+    assert not loaded_after("from memsif_ray import Memory") & {
+        "asyncpg",
+        "greenlet",
+        "sqlalchemy.ext.asyncio",
+    }
 
 
 def test_python_dash_m_is_the_command():
