@@ -27,9 +27,9 @@ def costs(answers: pl.LazyFrame, calls: pl.LazyFrame) -> pl.LazyFrame:
 
     Columns, per question unless they say otherwise: method; questions and answers (counts); tokens and
     model_s, the sums of Table 18, and their parts build_, retrieval_ and answer_tokens and _s; beside them
-    judge_tokens, judge_s, embed_tokens (null where no server counted), embedded_texts and embed_s; wall_s,
-    p50_s and p95_s, the wall clock of retrieval and answering of one question; unmetered, the number of
-    replies whose server gave no token usage.
+    judge_tokens, judge_s, embed_tokens (null where some call was not counted, as in runs begun before calls
+    were), embedded_texts and embed_s; wall_s, p50_s and p95_s, the wall clock of retrieval and answering of
+    one question; unmetered, the number of replies whose server gave no token usage.
 
     Args:
         answers: Rows of `schemas.ANSWERS`.
@@ -46,8 +46,11 @@ def costs(answers: pl.LazyFrame, calls: pl.LazyFrame) -> pl.LazyFrame:
     amounts = [f"{phase}_{unit}" for phase in _PHASES for unit in ("tokens", "s")] + ["embedded_texts"]
     return (
         asked.join(calls.group_by("method").agg(*_spent()), on="method", how="left")
-        # A method without a call spent nothing; how many tokens it embedded stays unknown.
-        .with_columns(pl.exclude("method", "embed_tokens", "p50_s", "p95_s").fill_null(0))
+        # A method without a call spent nothing. Of one with calls, tokens can be unknown.
+        .with_columns(
+            pl.exclude("method", "embed_tokens", "p50_s", "p95_s").fill_null(0),
+            embed_tokens=pl.when(pl.col("unmetered").is_not_null()).then("embed_tokens").otherwise(0),
+        )
         .with_columns(pl.col(name) / _divisor(name) for name in amounts)
         .with_columns(
             tokens=pl.sum_horizontal("build_tokens", "retrieval_tokens", "answer_tokens"),
@@ -73,11 +76,10 @@ def _spent() -> list[pl.Expr]:
     totals = [pl.col("texts").filter(_EMBED).sum().alias("embedded_texts")]
     for phase, rows in _PHASES.items():
         counted = used.filter(rows)
-        if phase == "embed":  # an embedder in this process counts no tokens, which is not zero of them
-            counted = pl.when(counted.count() > 0).then(counted.sum())
-            totals.append(counted.alias("embed_tokens"))
-        else:
-            totals.append(counted.sum().alias(f"{phase}_tokens"))
+        total = counted.sum()
+        if phase == "embed":  # what nobody counted is not zero
+            total = pl.when((rows & replied & used.is_null()).sum() == 0).then(total)
+        totals.append(total.alias(f"{phase}_tokens"))
         totals.append(pl.col("latency_s").filter(rows).sum().alias(f"{phase}_s"))
     return [*totals, (~_EMBED & replied & used.is_null()).sum().alias("unmetered")]
 

@@ -47,7 +47,8 @@ def token_grid(summary: Summary, methods: Sequence[str], name: str = "cost-token
             for method, row in _in_order(summary, methods)
         ],
         "Per question; construction is shared by the questions asked. Judge and embedding are no part of "
-        "Table 18. An embedder in process counts texts, not tokens.",
+        "Table 18. Embedding: all texts that a method had embedded, though a cache may have held them, in "
+        "tokens of the answer model.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import time
@@ -11,7 +12,7 @@ from typing import Any
 
 from memsif_ray.clients.ledger import Call, Ledger
 from memsif_ray.errors import ReplyInvalid, ServiceError
-from memsif_ray.ports import ChatModel, Embedder
+from memsif_ray.ports import ChatModel, Embedder, TokenCounter
 from memsif_ray.prompts.replies import parse_reply
 from memsif_ray.types import CallScope, ChatReply, ChatRequest, Matrix
 
@@ -53,15 +54,17 @@ class MeteredChat:
 class MeteredEmbedder:
     """An `Embedder` whose calls are rows of stage `embed`, for the cost report.
 
-    They are never replayed: that is the embedding cache's task, which sits above, so that only texts really
-    sent to the model are counted.
+    They are never replayed: that is the task of the embedding cache, which sits below. So each method is
+    charged for all texts that it wants embedded, whichever method happened to fill the cache; and tokens are
+    counted here, for a server's usage would tell of nothing but the texts that no method had sent before.
     """
 
-    def __init__(self, embedder: Embedder, ledger: Ledger, *, scope: CallScope) -> None:
-        """Wrap `embedder`; every call is booked on `scope`."""
+    def __init__(self, embedder: Embedder, ledger: Ledger, *, scope: CallScope, tokens: TokenCounter) -> None:
+        """Wrap `embedder`; every call is booked on `scope`, in tokens as `tokens` counts them."""
         self._embedder = embedder
         self._ledger = ledger
         self._scope = scope
+        self._tokens = tokens
 
     @property
     def model_id(self) -> str:
@@ -75,9 +78,10 @@ class MeteredEmbedder:
             ServiceError: As the embedder does; the failure is a row too.
         """
         key = _digest([EMBED_STAGE, self.model_id, list(texts)])
+        occurrence = self._ledger.next_occurrence(key)
         about: dict[str, Any] = {
             "call_key": key,
-            "occurrence": self._ledger.next_occurrence(key),
+            "occurrence": occurrence,
             "stage": EMBED_STAGE,
             "model": self.model_id,
             "texts": len(texts),
@@ -89,7 +93,12 @@ class MeteredEmbedder:
         except ServiceError as exc:
             self._ledger.append(Call(latency_s=time.perf_counter() - started, **_failure(exc), **about))
             raise
-        self._ledger.append(Call(latency_s=time.perf_counter() - started, **about))
+        latency_s = time.perf_counter() - started
+        known = self._ledger.finished(key, occurrence)
+        counted = known.prompt_tokens if known else None
+        if counted is None:  # in a thread: a served counter asks its endpoint
+            counted = await asyncio.to_thread(lambda: sum(map(self._tokens.count, texts)))
+        self._ledger.append(Call(latency_s=latency_s, prompt_tokens=counted, **about))
         return vectors
 
 

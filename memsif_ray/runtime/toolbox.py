@@ -58,9 +58,7 @@ class Toolbox:
             yield Bench(
                 Tools(
                     chat=MeteredChat(self._chat, ledger, model_name=config.model.model),
-                    # Metered before the cache: each method is charged for the texts it wants embedded,
-                    # whichever method happened to fill the cache.
-                    embedder=MeteredEmbedder(self._embedder, ledger, scope=scope),
+                    embedder=MeteredEmbedder(self._embedder, ledger, scope=scope, tokens=self._tokens),
                     entities=self._entities,
                     tokens=self._tokens,
                     seed=config.seed + scope.run,

@@ -59,7 +59,7 @@ CALLS = pa.schema(
         pa.field("prompt_id", pa.string(), nullable=False),
         pa.field("prompt_fingerprint", pa.string(), nullable=False),
         pa.field("texts", pa.int32(), nullable=False),  # embedded; 0 for a chat call
-        pa.field("prompt_tokens", pa.int32()),  # the server's usage; null when it gave none
+        pa.field("prompt_tokens", pa.int32()),  # the server's usage, null if none; counted if embedded
         pa.field("completion_tokens", pa.int32()),
         pa.field("latency_s", pa.float64(), nullable=False),
         pa.field("finish_reason", pa.string(), nullable=False),

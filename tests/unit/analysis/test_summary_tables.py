@@ -172,7 +172,7 @@ def test_costs_leave_judge_and_embedding_apart(run):
         "answer_s": 0.125,
         "judge_tokens": 101.0,
         "judge_s": 0.5,
-        "embed_tokens": None,  # an embedder in process counts none
+        "embed_tokens": None,  # written when nobody counted yet
         "embed_s": 0.375,
         "embedded_texts": 2.0,
         "wall_s": 0.5,

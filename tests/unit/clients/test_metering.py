@@ -3,6 +3,7 @@ import random
 
 import pytest
 
+from memsif_ray.clients.embedding_cache import CachedEmbedder
 from memsif_ray.clients.ledger import Ledger
 from memsif_ray.clients.metering import MeteredChat, MeteredEmbedder, call_key
 from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
@@ -171,13 +172,57 @@ def test_odd_unicode_has_a_key():
     assert call_key(asking("\ud800 茶"), "m") != call_key(asking("茶"), "m")
 
 
-async def test_embedding_calls_are_counted_but_never_replayed(tmp_path):
+class WordCounter:
+    """One token per word; remembers what it was asked."""
+
+    exact = True
+
+    def __init__(self):
+        self.asked = []
+
+    def count(self, text):
+        self.asked.append(text)
+        return len(text.split())
+
+
+def metered(ledger, embedder=None, tokens=None):
     scope = CallScope("memsif", "conv-1")
+    return MeteredEmbedder(embedder or HashEmbedder(), ledger, scope=scope, tokens=tokens or WordCounter())
+
+
+async def test_embedding_calls_are_counted_but_never_replayed(tmp_path):
     for _ in range(2):
         with Ledger(tmp_path / "calls") as ledger:
-            embedder = MeteredEmbedder(HashEmbedder(), ledger, scope=scope)
+            embedder = metered(ledger)
             assert isinstance(embedder, Embedder) and embedder.model_id == "hash-64"
             assert (await embedder.embed(["tea", "oboe"])).shape == (2, 64)
             (row,) = ledger.rows()
             assert (row.stage, row.texts, row.model, row.conversation_id) == ("embed", 2, "hash-64", "conv-1")
     assert (tmp_path / "calls").read_bytes().count(b"\n") == 2
+
+
+async def test_each_method_is_charged_for_the_tokens_of_its_texts_whoever_filled_the_cache(tmp_path):
+    cached = CachedEmbedder(HashEmbedder(), tmp_path)
+    for name in ("first", "second"):
+        with Ledger(tmp_path / name) as ledger:
+            await metered(ledger, cached).embed(["green tea", "an old oboe"])
+            assert [row.prompt_tokens for row in ledger.rows()] == [5]
+
+
+async def test_a_resumed_unit_counts_no_text_twice(tmp_path):
+    for asked in (["green tea"], []):
+        tokens = WordCounter()
+        with Ledger(tmp_path / "calls") as ledger:
+            await metered(ledger, tokens=tokens).embed(["green tea"])
+            assert ([row.prompt_tokens for row in ledger.rows()], tokens.asked) == ([2], asked)
+
+
+async def test_texts_that_were_not_embedded_have_no_tokens(tmp_path):
+    class Gone(HashEmbedder):
+        async def embed(self, texts):
+            raise ServiceBusy("gone")
+
+    with Ledger(tmp_path / "calls") as ledger:
+        with pytest.raises(ServiceBusy):
+            await metered(ledger, Gone()).embed(["green tea"])
+        assert [(row.prompt_tokens, row.outcome) for row in ledger.rows()] == [(None, "error:ServiceBusy")]
