@@ -1,13 +1,41 @@
-"""The command line that every job shares."""
+"""The command line and the exit codes that every job shares.
+
+Exit codes are those of `memsif`: 0 everything is there, 1 something failed and the same job retries just
+that, 2 the configuration or the data is wrong, 3 a service is not available, 130 interrupted.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
+from rich.console import Console
+
+from memsif_ray.cli.failures import INTERRUPTED, NO_SERVICE, WRONG_INPUT
 from memsif_ray.config import RunConfig, load_run_config, load_sweep, parse_settings
+from memsif_ray.errors import MemsifError, ServiceError
+
+P = ParamSpec("P")
+
+
+def job(main: Callable[P, int]) -> Callable[P, int]:
+    """A job's main function, with what it fails with as one line and an exit code."""
+
+    @wraps(main)
+    def run(*args: P.args, **kwargs: P.kwargs) -> int:
+        try:
+            return main(*args, **kwargs)
+        except MemsifError as exc:
+            said, code = str(exc), NO_SERVICE if isinstance(exc, ServiceError) else WRONG_INPUT
+        except KeyboardInterrupt:
+            said, code = "interrupted; the same job goes on from what is finished", INTERRUPTED
+        Console(stderr=True).print(said, style="red", markup=False, soft_wrap=True)
+        return code
+
+    return run
 
 
 def parse(argv: Sequence[str] | None, *, about: str) -> RunConfig:

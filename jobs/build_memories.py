@@ -12,19 +12,15 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from jobs.arguments import parse
-from memsif_ray.errors import ConfigError, DataError
+from jobs.arguments import job, parse
 from memsif_ray.runtime.benchmark import run_building
 
 
+@job
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
     errors = Console(stderr=True)
-    try:
-        result = run_building(parse(argv, about=str(__doc__)))
-    except (ConfigError, DataError) as exc:
-        errors.print(str(exc), style="red", markup=False, soft_wrap=True)
-        return 2
+    result = run_building(parse(argv, about=str(__doc__)))
     for line in result.report():
         errors.print(line, markup=False, highlight=False, soft_wrap=True)
     return result.exit_code

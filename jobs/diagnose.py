@@ -6,7 +6,7 @@
 The first argument is what to measure: nce, stats, tsm, validate or dum.
 
 Exit codes: 0 everything is there, 1 some conversations failed (start again to retry just those), 2 the
-configuration or the data is wrong.
+configuration or the data is wrong, 3 a service is not available.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from analysis.diagnosis.pages import (
     tsm_report,
     validation_report,
 )
-from jobs.arguments import parse_kind
+from jobs.arguments import job, parse_kind
 from memsif_ray.config import RunConfig
 from memsif_ray.diagnostics.dispersion import Reading
-from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.runtime.diagnosis.dum import diagnose_dum
 from memsif_ray.runtime.diagnosis.model_free import diagnose_corpus, diagnose_nce
 from memsif_ray.runtime.diagnosis.tsm import diagnose_tsm
@@ -39,19 +38,16 @@ Outcome = tuple[Report, JobResult | None]
 """What to show, and the job behind it where there was one."""
 
 
+@job
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
     errors = Console(stderr=True)
-    try:
-        kind, config = parse_kind(argv, tuple(_KINDS), about=str(__doc__))
-        report, job = _KINDS[kind](config)
-    except (ConfigError, DataError) as exc:
-        errors.print(str(exc), style="red", markup=False, soft_wrap=True)
-        return 2
+    kind, config = parse_kind(argv, tuple(_KINDS), about=str(__doc__))
+    report, done = _KINDS[kind](config)
     Console().print(*map(as_text, report.grids), markup=False, highlight=False)
-    for line in (*(job.report() if job else ()), f"report: {report.page}"):
+    for line in (*(done.report() if done else ()), f"report: {report.page}"):
         errors.print(line, markup=False, highlight=False, soft_wrap=True)
-    return job.exit_code if job else 0
+    return done.exit_code if done else 0
 
 
 def _nce(config: RunConfig) -> Outcome:

@@ -3,7 +3,7 @@
     python -m jobs.label_actions jobs/conf/label_locomo.yaml --set data.path=/data/locomo10.json
 
 Exit codes: 0 everything is there, 1 some rows failed (start again to retry just those), 2 the configuration
-or the data is wrong.
+or the data is wrong, 3 a service is not available.
 """
 
 from __future__ import annotations
@@ -15,19 +15,15 @@ from rich.console import Console
 
 from analysis.diagnosis.pages import as_text
 from analysis.oas.costs import label_grid
-from jobs.arguments import parse
-from memsif_ray.errors import ConfigError, DataError
+from jobs.arguments import job, parse
 from memsif_ray.runtime.labelling import label_actions
 
 
+@job
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
     errors = Console(stderr=True)
-    try:
-        result = label_actions(parse(argv, about=str(__doc__)))
-    except (ConfigError, DataError) as exc:
-        errors.print(str(exc), style="red", markup=False, soft_wrap=True)
-        return 2
+    result = label_actions(parse(argv, about=str(__doc__)))
     Console().print(as_text(label_grid(result.folder.tables.read("labels"))))
     for line in result.report():
         errors.print(line, markup=False, highlight=False, soft_wrap=True)

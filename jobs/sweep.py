@@ -15,27 +15,23 @@ from rich.console import Console
 
 from analysis.rendering import render_text
 from analysis.tables import read_summary
-from jobs.arguments import parse_sweep
-from memsif_ray.errors import ConfigError, DataError
+from jobs.arguments import job, parse_sweep
 from memsif_ray.runtime.benchmark import run_benchmark
 
 
+@job
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
     errors = Console(stderr=True)
     worst = 0
-    try:
-        for point, config in parse_sweep(argv, about=str(__doc__)):
-            result = run_benchmark(config)
-            stratified = config.data.dataset == "longmemeval"  # its questions share no conversation
-            Console().print(", ".join(f"{name}={value}" for name, value in point.items()), markup=False)
-            Console().print(render_text(read_summary(result.folder.path, stratified=stratified)))
-            for line in result.report():
-                errors.print(line, markup=False, highlight=False, soft_wrap=True)
-            worst = max(worst, result.exit_code)
-    except (ConfigError, DataError) as exc:
-        errors.print(str(exc), style="red", markup=False, soft_wrap=True)
-        return 2
+    for point, config in parse_sweep(argv, about=str(__doc__)):
+        result = run_benchmark(config)
+        stratified = config.data.dataset == "longmemeval"  # its questions share no conversation
+        Console().print(", ".join(f"{name}={value}" for name, value in point.items()), markup=False)
+        Console().print(render_text(read_summary(result.folder.path, stratified=stratified)))
+        for line in result.report():
+            errors.print(line, markup=False, highlight=False, soft_wrap=True)
+        worst = max(worst, result.exit_code)
     return worst
 
 

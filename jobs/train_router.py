@@ -17,22 +17,19 @@ from rich.console import Console
 from analysis.diagnosis.pages import as_text
 from analysis.oas.page import shown, write_oas_page
 from analysis.oas.study import study
-from memsif_ray.errors import ConfigError, DataError
+from jobs.arguments import job
 from memsif_ray.packing.folds import PAPER_SPLIT
 from memsif_ray.storage.files import write_text
 from memsif_ray.storage.labels import read_labels
 
 
+@job
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
     errors, arguments = Console(stderr=True), _arguments(argv)
-    try:
-        labels = read_labels(arguments.labels, feature_set=arguments.features)
-        history = arguments.history and read_labels(arguments.history, feature_set=arguments.features)
-        found = study(labels, history=history, split=arguments.split, mlp=arguments.mlp, seed=arguments.seed)
-    except (ConfigError, DataError) as exc:
-        errors.print(str(exc), style="red", markup=False, soft_wrap=True)
-        return 2
+    labels = read_labels(arguments.labels, feature_set=arguments.features)
+    history = arguments.history and read_labels(arguments.history, feature_set=arguments.features)
+    found = study(labels, history=history, split=arguments.split, mlp=arguments.mlp, seed=arguments.seed)
     Console().print(*map(as_text, shown(found)))
     if arguments.save:
         write_text(arguments.save, found.router.model_dump_json(indent=2) + "\n")
