@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from memsif_ray.config import MemoryConfig
+from memsif_ray.config import MemoryConfig, SegmentConfig
 from memsif_ray.memory.encoding import Encoder
 from memsif_ray.memory.fact_writing import FactWriter
 from memsif_ray.memory.judges import boundary_judge, is_slight, trajectory_judge
@@ -62,22 +62,8 @@ class MemoryWriter:
         self._config, self._tools = config, tools
         self.encoder = Encoder(tools.embedder, tools.entities, speakers, meet=subjects.meet)
         phi = Phi(config.matching.alpha, config.matching.normalisation)
-        self.segmenter = Segmenter(
-            phi,
-            tau_split=thresholds.tau_split,
-            tau_merge=thresholds.tau_merge,
-            judge=boundary_judge(
-                tools,
-                use_llm=tools.capabilities.uses_llm("boundary", config.segments.decide),
-                midpoint=(thresholds.tau_split + thresholds.tau_merge) / 2,
-            ),
-            per_message=config.segments.unit == "message",
-        )
-        self.trajectories = TrajectoryBuilder(
-            phi,
-            top_k=config.trajectories.top_k,
-            judge=self._judge_thread,
-        )
+        self.segmenter = _segmenter(phi, config.segments, thresholds=thresholds, tools=tools)
+        self.trajectories = TrajectoryBuilder(phi, top_k=config.trajectories.top_k, judge=self._judge_thread)
         self._by_rule, self._as_configured = (
             trajectory_judge(
                 tools, use_llm=use_llm, tau_join=thresholds.tau_join, messages_of=self.messages_of
@@ -85,11 +71,7 @@ class MemoryWriter:
             for use_llm in (False, tools.capabilities.uses_llm("trajectory", config.trajectories.decide))
         )
         self._facts = FactWriter(
-            config.core,
-            tools=tools,
-            subjects=subjects,
-            embed=self.embed,
-            trajectory_of=self.thread_of.get,
+            config.core, tools=tools, subjects=subjects, embed=self.embed, trajectory_of=self.thread_of.get
         )
         self.book = self._facts.book
 
@@ -255,6 +237,20 @@ class MemoryWriter:
     async def _judge_thread(self, case: TrajectoryCase) -> TrajectoryRuling:
         slight = is_slight(self.messages_of(case.segment.segment_id))
         return await (self._by_rule if slight else self._as_configured)(case)
+
+
+def _segmenter(phi: Phi, config: SegmentConfig, *, thresholds: Thresholds, tools: Tools) -> Segmenter:
+    return Segmenter(
+        phi,
+        tau_split=thresholds.tau_split,
+        tau_merge=thresholds.tau_merge,
+        judge=boundary_judge(
+            tools,
+            use_llm=tools.capabilities.uses_llm("boundary", config.decide),
+            midpoint=(thresholds.tau_split + thresholds.tau_merge) / 2,
+        ),
+        per_message=config.unit == "message",
+    )
 
 
 def _by_maker(decisions: Iterable[Decision]) -> dict[str, list[Decision]]:
