@@ -49,11 +49,9 @@ def draft(
     Raises:
         Conflict: When an id is used for another text.
     """
-    together, ids = list(stored[-1:]), []
+    sessions, ids = _Sessions(stored), []
     begin = stored[-1].position + 1 if stored else 0
     new: dict[str, StoredMessage] = {}
-    names = {m.session_name: m.session for m in stored if m.session_name is not None}
-    highest = max((m.session for m in stored), default=0)
     occurrences: Counter[str] = Counter()
     for message in request.messages:
         given = _digest(message)
@@ -66,14 +64,10 @@ def draft(
             _same(before, message)
             continue
         at = local(message.timestamp or now)
-        session = _session(message, at, together[-1] if together else None, names, highest)
-        highest = max(highest, session)
-        if message.session is not None:
-            names[message.session] = session
-        made = StoredMessage(
+        new[message_id] = StoredMessage(
             message_id=message_id,
             position=begin + len(new),
-            session=session,
+            session=sessions.number(message, at),
             session_name=message.session,
             role=message.role,
             name=message.name or message.role,
@@ -83,8 +77,7 @@ def draft(
             operation_id=operation_id,
             metadata=message.metadata,
         )
-        new[message_id] = made
-        together = [made]
+        sessions.follow(new[message_id])
     return Draft(tuple(new.values()), tuple(ids))
 
 
@@ -107,18 +100,28 @@ def request_digest(request: IngestRequest) -> str:
     return hashlib.sha256(request.model_dump_json(exclude={"wait"}).encode()).hexdigest()
 
 
-def _session(
-    message: MessageIn,
-    at: datetime,
-    before: StoredMessage | None,
-    names: Mapping[str, int],
-    highest: int,
-) -> int:
-    if message.session is not None:
-        return names.get(message.session, highest + 1)
-    if before is None or before.session_name is not None or abs(at - before.timestamp) > PAUSE:
-        return highest + 1
-    return before.session
+class _Sessions:
+    """The sessions of a conversation, as far as it has come."""
+
+    def __init__(self, stored: Sequence[StoredMessage]) -> None:
+        self._names = {m.session_name: m.session for m in stored if m.session_name is not None}
+        self._highest = max((m.session for m in stored), default=0)
+        self._last = stored[-1] if stored else None
+
+    def number(self, message: MessageIn, at: datetime) -> int:
+        """That of a message that comes next: the one it names, or the one that goes on."""
+        if message.session is not None:
+            return self._names.get(message.session, self._highest + 1)
+        last = self._last
+        if last is None or last.session_name is not None or abs(at - last.timestamp) > PAUSE:
+            return self._highest + 1
+        return last.session
+
+    def follow(self, message: StoredMessage) -> None:
+        """Go on to a message."""
+        self._last, self._highest = message, max(self._highest, message.session)
+        if message.session_name is not None:
+            self._names[message.session_name] = message.session
 
 
 def _digest(message: MessageIn) -> str:
