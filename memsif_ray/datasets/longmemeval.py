@@ -98,28 +98,33 @@ def parse_record(raw: Any, where: str, *, point_in_time: bool = False) -> Histor
     category = Category.ADVERSARIAL if abstain else CATEGORIES[record.question_type]
     question_id = record.question_id
     gold_evidence = () if abstain else evidence
+    gold = Gold(
+        question_id,
+        "" if abstain else record.answer,
+        gold_evidence,
+        abstain=abstain,
+        kind=record.question_type,
+        explanation=record.answer if abstain else "",
+    )
     return History(
         conversation=Conversation(question_id, "longmemeval", ("user", "assistant"), messages),
         questions=(Question(question_id, question_id, 0, record.question.strip(), category, asked_at),),
-        gold={
-            question_id: Gold(
-                question_id,
-                "" if abstain else record.answer,
-                gold_evidence,
-                abstain=abstain,
-                kind=record.question_type,
-                explanation=record.answer if abstain else "",
-            )
-        },
+        gold={question_id: gold},
         strict_evidence={question_id: gold_evidence},
-        counts=Counter(
-            sessions=len(kept),
-            empty_sessions=sum(not session.turns for session in kept),
-            undated_sessions=record.haystack_dates.count(None),
-            sessions_after_question=len(late),
-            questions_before_last_session=int(bool(late)),
-            integer_answers=int(isinstance(raw["answer"], int)),
-        ),
+        counts=_counts(raw, record, kept, late),
+    )
+
+
+def _counts(
+    raw: Mapping[str, Any], record: _Record, kept: Sequence[_Session], late: Sequence[_Session]
+) -> Counter[str]:
+    return Counter(
+        sessions=len(kept),
+        empty_sessions=sum(not session.turns for session in kept),
+        undated_sessions=record.haystack_dates.count(None),
+        sessions_after_question=len(late),
+        questions_before_last_session=int(bool(late)),
+        integer_answers=int(isinstance(raw["answer"], int)),
     )
 
 
