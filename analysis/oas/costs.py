@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -14,7 +15,18 @@ from memsif_ray.packing.evidence_cost import PAPER_FULL_FIT, PAPER_MEDIAN, Evide
 
 def label_grid(labels: pa.Table) -> Grid:
     """What the actions cost, and how often they came to nothing."""
-    rows = (
+    header = ("action", "B", "rows", "util", "none", "tok", "empty", "cut", "calls", "gen")
+    told = (
+        "util: mean utility in %; none: rows without a utility; tok: tokens packed; empty: % of rows into "
+        "which nothing fits; cut: % whose text had to be cut; calls and generated tokens: of a row by itself."
+    )
+    cells = [_label_cells(row) for row in _label_means(labels).iter_rows(named=True)]
+    return Grid("oas-labels", "Outcomes of the actions", header, cells, told)
+
+
+def _label_means(labels: pa.Table) -> pl.DataFrame:
+    """One row per budget and action."""
+    return (
         pl.DataFrame(pl.from_arrow(labels))
         .group_by("budget", "action", maintain_order=True)
         .agg(
@@ -28,29 +40,22 @@ def label_grid(labels: pa.Table) -> Grid:
             pl.col("completion_tokens").mean(),
         )
         .sort("budget", maintain_order=True)
-        .iter_rows(named=True)
     )
-    cells = [
-        (
-            str(row["action"]),
-            str(row["budget"]),
-            f"{row['rows']:,}",
-            percent(row["utility"]),
-            str(row["ungraded"]),
-            _number(row["tokens"]),
-            percent(row["empty"]),
-            percent(row["shortened"]),
-            _number(row["calls"]),
-            _number(row["completion_tokens"]),
-        )
-        for row in rows
-    ]
-    header = ("action", "B", "rows", "util", "none", "tok", "empty", "cut", "calls", "gen")
-    told = (
-        "util: mean utility in %; none: rows without a utility; tok: tokens packed; empty: % of rows into "
-        "which nothing fits; cut: % whose text had to be cut; calls and generated tokens: of a row by itself."
+
+
+def _label_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        str(row["action"]),
+        str(row["budget"]),
+        f"{row['rows']:,}",
+        percent(row["utility"]),
+        str(row["ungraded"]),
+        _number(row["tokens"]),
+        percent(row["empty"]),
+        percent(row["shortened"]),
+        _number(row["calls"]),
+        _number(row["completion_tokens"]),
     )
-    return Grid("oas-labels", "Outcomes of the actions", header, cells, told)
 
 
 def evidence_grid(costs: Sequence[EvidenceCost], tokenizer: str, source: str) -> Grid:
