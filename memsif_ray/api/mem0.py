@@ -13,7 +13,9 @@ in mem0 before 2. What differs:
 
 - A call has one scope: a `user_id`, an `agent_id` or a `run_id`. Two at once, other filters and wildcards are
   refused, not ignored.
-- `add` keeps every message, and its results are the memories that rest on them.
+- `add` keeps every message, and its results are the memories that rest on them. Its `metadata` stays with the
+  messages, where `provenance` of the client shows it: a memory may rest on several, each with its own. The
+  `metadata` of a result is what MemSIF knows of the memory.
 - `search` also returns messages and evidence (`metadata.type` says what a result is); their ids are no
   memories, so `get` gives None for them.
 - `delete` takes a memory out of use, `delete_all` erases everything in the scope, the messages included.

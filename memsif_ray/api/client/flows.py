@@ -155,6 +155,8 @@ class Call(Request[M]):
             return True
         if failure.status == 502 and failure.code:  # the service's own word, not that of a proxy before it
             return True
+        # After a 504 the work may still go on over there: under its idempotency key the next try joins a
+        # write that takes longer than the service lets one request take.
         return self.repeatable and (failure.status in (502, 504) or isinstance(outcome, httpx.TransportError))
 
     def _read(self, reply: Received, request_id: str) -> M:

@@ -111,7 +111,9 @@ def test_it_needs_no_service():
     tools = Tools(ScriptedChat(), HashEmbedder(), RuleEntities(), EstimatingCounter(), NO_MODEL)
     with memsif_ray.Memory(tools=tools) as embedded:
         memory = Memory(embedded)
-        (added,) = memory.add("I am allergic to nuts.", user_id="amy")["results"]
+        (added,) = memory.add("I am allergic to nuts.", user_id="amy", metadata={"app": "x"})["results"]
+        (source,) = embedded.provenance(added["id"]).messages
+        assert source.metadata == {"app": "x"} and "app" not in memory.get(added["id"])["metadata"]
         assert added["event"] == "ADD" and "nuts" in added["memory"]
         assert "nuts" in memory.search("allergic", user_id="amy")["results"][0]["memory"]
         memory.update(added["id"], data="Amy is allergic to peanuts.")
