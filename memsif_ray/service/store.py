@@ -200,10 +200,10 @@ class MemoryStore(Protocol):
         ...
 
     async def purge(self) -> None:
-        """Leave no byte of what was deleted or replaced so far in the database's files.
+        """Leave as little of what was deleted or replaced so far in the database's files as it can.
 
-        SQLite rewrites its file for this, so it belongs to erasure, not to every save. PostgreSQL frees the
-        place; `storage.sql.database` says what that does not promise.
+        SQLite rewrites its file for this and no byte remains, so it belongs to erasure, not to every save.
+        PostgreSQL frees the place; `storage.sql.postgresql` says what that does not promise.
         """
         ...
 

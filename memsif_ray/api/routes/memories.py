@@ -140,9 +140,10 @@ async def delete_memory(
     hard: Annotated[bool, Query(description="Erase every version for good")] = False,
     dry_run: DryRun = False,
 ) -> Memory | Erased:
-    """Takes it out of use, to be restored if need be; or, with `hard`, removes it so that no byte remains.
+    """Takes it out of use, to be restored if need be; or, with `hard`, removes every version for good.
 
-    The messages it was made of stay: `DELETE /v1/conversations/{conversation_id}` removes those.
+    The messages it was made of stay: `DELETE /v1/conversations/{conversation_id}` removes those, and says what
+    may be left on a disk.
     """
     if hard:
         return await backend.erase_memory(caller, memory_id, dry_run=dry_run)

@@ -131,7 +131,7 @@ class SqlStore:
         await self._database.purge()
 
     async def purge(self) -> None:
-        """Leave no byte of what was deleted or replaced so far."""
+        """Leave as little of what was deleted or replaced so far as the database can."""
         await self._database.purge()
 
     async def adopt(
