@@ -45,8 +45,8 @@ async def erase_conversation(
 ) -> Erased:
     """Messages, memories, vectors and all, at once and for good. There is no way to erase all conversations.
 
-    A service over SQLite leaves no byte of them in its files. Over PostgreSQL nobody can read them any more, but
-    bytes may stay on its disk, in its log and in backups until their place is used again.
+    A service over SQLite leaves no byte of them in its files. Over PostgreSQL nobody can ask for them any
+    more, but bytes may stay on its disk, in its log and in backups until their place is used again.
     """
     return await backend.erase_conversation(caller, conversation_id, dry_run=dry_run)
 

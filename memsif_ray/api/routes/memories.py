@@ -142,8 +142,8 @@ async def delete_memory(
 ) -> Memory | Erased:
     """Takes it out of use, to be restored if need be; or, with `hard`, removes every version for good.
 
-    The messages it was made of stay: `DELETE /v1/conversations/{conversation_id}` removes those, and says what
-    may be left on a disk.
+    The messages it was made of stay: `DELETE /v1/conversations/{conversation_id}` removes those, and says
+    what may be left on a disk.
     """
     if hard:
         return await backend.erase_memory(caller, memory_id, dry_run=dry_run)

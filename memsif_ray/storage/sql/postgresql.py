@@ -3,6 +3,8 @@
 **Forgetting.** Deleted rows are out of reach at once, and `purge` (VACUUM) lets their place be used again.
 But nothing overwrites that place: bytes may stay in the server's files until it is used, in its log until
 that is recycled, and in replicas and backups. Who must promise more encrypts the server's disk.
+VACUUM FULL would lock every tenant out of a table while it copies it, and leave those bytes all the same, in
+the blocks of the file that it deletes.
 """
 
 from __future__ import annotations
