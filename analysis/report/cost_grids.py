@@ -67,8 +67,9 @@ def time_grid(summary: Summary, methods: Sequence[str], name: str = "cost-second
             ]
             for method, row in _in_order(summary, methods)
         ],
-        "Model calls in s per question. p50 and p95: wall clock of retrieving and answering one question, "
-        "answered ones only.",
+        "Model calls in s per question; embedding as waited for, so a text that an earlier method or run "
+        "left in the machine's cache costs next to nothing. p50 and p95: wall clock of retrieving and "
+        "answering one question, answered ones only; after a resumption, replayed calls count as they took.",
     )
 
 

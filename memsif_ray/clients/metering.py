@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from memsif_ray.clients.ledger import Call, Ledger
+from memsif_ray.clients.stopwatch import Stopwatch
 from memsif_ray.errors import ReplyInvalid, ServiceError
 from memsif_ray.ports import ChatModel, Embedder, TokenCounter
 from memsif_ray.prompts.replies import parse_reply
@@ -22,11 +23,21 @@ EMBED_STAGE = "embed"
 class MeteredChat:
     """A `ChatModel` whose calls are in the ledger: replayed when already there, else made and written."""
 
-    def __init__(self, model: ChatModel, ledger: Ledger, *, model_name: str) -> None:
-        """Wrap `model`; `model_name` is part of each call's key, so changing models replays nothing."""
+    def __init__(
+        self, model: ChatModel, ledger: Ledger, *, model_name: str, stopwatch: Stopwatch | None = None
+    ) -> None:
+        """Wrap a model.
+
+        Args:
+            model: Who is asked when the ledger has no answer.
+            ledger: Of the unit of work.
+            model_name: Part of each call's key, so changing models replays nothing.
+            stopwatch: Told what replayed calls took.
+        """
         self._model = model
         self._ledger = ledger
         self._model_name = model_name
+        self._stopwatch = stopwatch or Stopwatch()
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """Answer from the ledger or from the model.
@@ -38,6 +49,7 @@ class MeteredChat:
         occurrence = self._ledger.next_occurrence(key)
         known = self._ledger.finished(key, occurrence)
         if known is not None:
+            self._stopwatch.spare(known.latency_s)
             return _reply(known)
         about = _about(request, key, occurrence)
         started = time.perf_counter()
@@ -57,14 +69,32 @@ class MeteredEmbedder:
     They are never replayed: that is the task of the embedding cache, which sits below. So each method is
     charged for all texts that it wants embedded, whichever method happened to fill the cache; and tokens are
     counted here, for a server's usage would tell of nothing but the texts that no method had sent before.
+    When a unit is done again, the cache answers at once, and a row keeps the seconds that it had.
     """
 
-    def __init__(self, embedder: Embedder, ledger: Ledger, *, scope: CallScope, tokens: TokenCounter) -> None:
-        """Wrap `embedder`; every call is booked on `scope`, in tokens as `tokens` counts them."""
+    def __init__(
+        self,
+        embedder: Embedder,
+        ledger: Ledger,
+        *,
+        scope: CallScope,
+        tokens: TokenCounter,
+        stopwatch: Stopwatch | None = None,
+    ) -> None:
+        """Wrap an embedder.
+
+        Args:
+            embedder: Who embeds, by itself or from a cache.
+            ledger: Of the unit of work.
+            scope: On which every call is booked.
+            tokens: Counts the texts.
+            stopwatch: Told what calls took that now come from the cache.
+        """
         self._embedder = embedder
         self._ledger = ledger
         self._scope = scope
         self._tokens = tokens
+        self._stopwatch = stopwatch or Stopwatch()
 
     @property
     def model_id(self) -> str:
@@ -93,8 +123,10 @@ class MeteredEmbedder:
         except ServiceError as exc:
             self._ledger.append(Call(latency_s=time.perf_counter() - started, **_failure(exc), **about))
             raise
-        latency_s = time.perf_counter() - started
+        now_s = time.perf_counter() - started
         known = self._ledger.finished(key, occurrence)
+        latency_s = max(now_s, known.latency_s) if known else now_s
+        self._stopwatch.spare(latency_s - now_s)
         counted = known.prompt_tokens if known else None
         if counted is None:  # in a thread: a served counter asks its endpoint
             counted = await asyncio.to_thread(lambda: sum(map(self._tokens.count, texts)))

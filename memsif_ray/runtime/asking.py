@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, replace
 
 from memsif_ray.config import RunConfig
@@ -29,7 +29,8 @@ class Asked:
         context: What the answer prompt shows: the method's context, or what packing made of it.
         failure: What a later start may mend. An unusable reply is no failure: it is what the model said,
             and the ledger would only repeat it.
-        seconds: Wall clock of retrieval, packing and answer; learning is not part of it.
+        seconds: Wall clock of retrieval, packing and answer, in which a replayed call takes as long as when
+            it was made; learning is not part of it.
         packing: How the context was made to fit; None in a run without a token budget.
     """
 
@@ -43,7 +44,12 @@ class Asked:
 
 
 async def ask_in_order(
-    method: MemoryMethod, questions: Iterable[Question], *, tools: Tools, config: RunConfig
+    method: MemoryMethod,
+    questions: Iterable[Question],
+    *,
+    tools: Tools,
+    config: RunConfig,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> AsyncIterator[Asked]:
     """Ask the questions of one conversation strictly one after the other; yields each with its outcome.
 
@@ -51,6 +57,13 @@ async def ask_in_order(
 
     A question that fails is an outcome too, and teaches nothing. When the service seems to be gone, the
     remaining questions are outcomes that say so.
+
+    Args:
+        method: A memory that is built or loaded.
+        questions: Of its conversation.
+        tools: What answers.
+        config: Of the run.
+        clock: Seconds, of which each question is told how many it took.
     """
     busy: list[Asked] = []
     router = router_of(config.packing, embedder=tools.embedder.model_id)
@@ -59,7 +72,7 @@ async def ask_in_order(
         if len(busy) >= GIVE_UP_AFTER:
             yield not_asked(question, order, busy[-1].answer.error, failure=busy[-1].failure)
             continue
-        asked = await _ask(method, question, order, tools=tools, config=config, router=router)
+        asked = await _ask(method, question, order, tools=tools, config=config, router=router, clock=clock)
         busy = [*busy, asked] if isinstance(asked.failure, ServiceBusy) else []
         yield asked
 
@@ -78,8 +91,9 @@ async def _ask(
     tools: Tools,
     config: RunConfig,
     router: Router | None,
+    clock: Callable[[], float],
 ) -> Asked:
-    started = time.perf_counter()
+    started = clock()
     asked = Asked(question, order, Context(()), Answer(question.question_id, None))
     try:
         found = await method.context(question)
@@ -88,7 +102,7 @@ async def _ask(
         )
         asked = replace(asked, context=shown, packing=packing)
         answer = await _answer(method, question, asked.context, tools=tools, config=config)
-        asked = replace(asked, answer=answer, seconds=time.perf_counter() - started)
+        asked = replace(asked, answer=answer, seconds=clock() - started)
         if config.state == "online":  # else every question meets the memory as it was built
             await method.learn(question, found)  # a small answer prompt teaches no less
     except ROW_ERRORS as exc:

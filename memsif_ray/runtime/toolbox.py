@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from memsif_ray.clients.entities import make_entities
 from memsif_ray.clients.ledger import Ledger
 from memsif_ray.clients.metering import MeteredChat, MeteredEmbedder
 from memsif_ray.clients.openai_http import OpenAIChat
+from memsif_ray.clients.stopwatch import Stopwatch
 from memsif_ray.clients.tokens import EstimatingCounter, ServedTokenCounter
 from memsif_ray.config import ModelConfig, RunConfig
 from memsif_ray.methods.base import Tools
@@ -23,10 +25,17 @@ from memsif_ray.types import CallScope, ChatReply, ChatRequest
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What one piece of work is done with. `judge` is None when answers are not to be graded."""
+    """What one piece of work is done with.
+
+    Attributes:
+        tools: For the method.
+        judge: None when answers are not to be graded.
+        clock: Seconds, in which a replayed call of the tools takes as long as when it was made.
+    """
 
     tools: Tools
     judge: ChatModel | None
+    clock: Callable[[], float] = time.perf_counter
 
 
 class Toolbox:
@@ -55,16 +64,20 @@ class Toolbox:
         config = self._config
         with Ledger(journal) as ledger:
             judge = config.judge or config.model
+            stopwatch = Stopwatch()
             yield Bench(
                 Tools(
-                    chat=MeteredChat(self._chat, ledger, model_name=config.model.model),
-                    embedder=MeteredEmbedder(self._embedder, ledger, scope=scope, tokens=self._tokens),
+                    chat=MeteredChat(self._chat, ledger, model_name=config.model.model, stopwatch=stopwatch),
+                    embedder=MeteredEmbedder(
+                        self._embedder, ledger, scope=scope, tokens=self._tokens, stopwatch=stopwatch
+                    ),
                     entities=self._entities,
                     tokens=self._tokens,
                     seed=config.seed + scope.run,
                     scope=scope,
                 ),
                 MeteredChat(self._judge, ledger, model_name=judge.model) if config.grade else None,
+                stopwatch,
             )
         self.tally.flush()
 

@@ -141,7 +141,9 @@ class Worker:
         asked: list[Asked] = []
         grading: list[asyncio.Task[Graded]] = []
         try:
-            async for one in ask_in_order(method, inputs.questions, tools=bench.tools, config=self._config):
+            async for one in ask_in_order(
+                method, inputs.questions, tools=bench.tools, config=self._config, clock=bench.clock
+            ):
                 asked.append(one)
                 grading.append(asyncio.create_task(self._graded(one, inputs, bench)))
                 self._toolbox.tally.add(asked=1)

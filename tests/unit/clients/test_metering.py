@@ -7,6 +7,7 @@ from memsif_ray.clients.embedding_cache import CachedEmbedder
 from memsif_ray.clients.ledger import Ledger
 from memsif_ray.clients.metering import MeteredChat, MeteredEmbedder, call_key
 from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
+from memsif_ray.clients.stopwatch import Stopwatch
 from memsif_ray.errors import RequestRefused, ServiceBusy, ServiceError
 from memsif_ray.ports import ChatModel, Embedder
 from memsif_ray.types import CallScope, ChatReply, ChatRequest
@@ -226,3 +227,49 @@ async def test_texts_that_were_not_embedded_have_no_tokens(tmp_path):
         with pytest.raises(ServiceBusy):
             await metered(ledger, Gone()).embed(["green tea"])
         assert [(row.prompt_tokens, row.outcome) for row in ledger.rows()] == [(None, "error:ServiceBusy")]
+
+
+class Slow(HashEmbedder):
+    """Takes as long as it is told, on the clock that the metering reads."""
+
+    def __init__(self, monkeypatch, seconds):
+        super().__init__()
+        self._seconds, self._now = iter(seconds), 0.0
+        monkeypatch.setattr("memsif_ray.clients.metering.time.perf_counter", lambda: self._now)
+
+    async def embed(self, texts):
+        self._now += next(self._seconds)
+        return await super().embed(texts)
+
+
+async def test_an_embedding_that_comes_from_the_cache_at_a_later_start_keeps_its_seconds(
+    tmp_path, monkeypatch
+):
+    embedder = Slow(monkeypatch, [2.0, 0.5, 3.0])
+    for kept, told in ((2.0, 2.0), (2.0, 2.0), (3.0, 3.0)):
+        watch = Stopwatch()
+        began = watch()
+        with Ledger(tmp_path / "calls") as ledger:
+            scope = CallScope("memsif", "conv-1")
+            metered = MeteredEmbedder(embedder, ledger, scope=scope, tokens=WordCounter(), stopwatch=watch)
+            await metered.embed(["tea"])
+            assert [row.latency_s for row in ledger.rows()] == [kept]
+        assert watch() - began == told
+
+
+async def test_a_replayed_call_takes_as_long_as_when_it_was_made(tmp_path):
+    took = []
+    for _ in range(2):
+        watch = Stopwatch()
+        with Ledger(tmp_path / "calls") as ledger:
+            began = watch()
+            await MeteredChat(HalfHour(), ledger, model_name="m", stopwatch=watch).complete(asking())
+            took.append(watch() - began)
+    assert took[0] < 1800 <= took[1]
+
+
+class HalfHour:
+    """Says that it took half an hour."""
+
+    async def complete(self, request):
+        return ChatReply("at last", "stop", "served", latency_s=1800.0)

@@ -1,5 +1,6 @@
 """One unit from beginning to end, without Ray, against a real endpoint that misbehaves on demand."""
 
+import json
 from datetime import datetime
 
 import pytest
@@ -73,6 +74,21 @@ async def test_every_method_is_built_and_asked_and_the_second_time_calls_nobody(
     assert ask.folder(folder).read("answers").remove_column(seconds).equals(answers.remove_column(seconds))
     assert answers["order"].to_pylist() == [0, 1, 2, 3]
     assert len(ask.folder(folder).read("verdicts")) == 4
+
+
+async def test_a_question_that_is_replayed_takes_no_less_time_than_when_it_was_asked(folder):
+    took = []
+    with scripted_server() as server:
+        await worker_for(folder, server.base_url).do(BUILD)
+        for _ in range(2):
+            await worker_for(folder, server.base_url).do(ASK)
+            took.append(ASK.folder(folder).read("answers")["seconds"].to_pylist())
+            journal = ASK.ledger(folder)
+            rows = [json.loads(line) for line in journal.read_text().splitlines()]
+            slow = [row | {"latency_s": 1000.0 if row["stage"] == "answer" else 0.0} for row in rows]
+            journal.write_text("".join(f"{json.dumps(row)}\n" for row in slow))
+    assert max(took[0]) < 1000 <= min(took[1])
+    assert max(took[1]) < 2000  # the judge's calls are no part of it
 
 
 async def test_a_run_of_questions_starts_from_the_memory_as_it_was_built(folder):
