@@ -5,31 +5,28 @@ The same fold serves a batch job, a shard actor and a notebook; it knows neither
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from memsif_ray.config import MemoryConfig
-from memsif_ray.errors import NotFound, ReplyInvalid
+from memsif_ray.errors import NotFound
 from memsif_ray.memory import byhand
 from memsif_ray.memory.activefacts import ActiveFacts
 from memsif_ray.memory.evidence import DISTIL_LIMIT
 from memsif_ray.memory.facts import FactBook
 from memsif_ray.memory.presets import resolve_thresholds
-from memsif_ray.memory.segments import Encoded
+from memsif_ray.memory.record import Record
 from memsif_ray.memory.shelf import VectorShelf
 from memsif_ray.memory.subjects import SubjectRegistry
+from memsif_ray.memory.synthesis import synthesised
 from memsif_ray.memory.tools import Tools
 from memsif_ray.memory.view import Interactions, LatestIndex, MemoryView
 from memsif_ray.memory.writing import MemoryWriter
-from memsif_ray.prompts.asking import ask
-from memsif_ray.text import truncate
 from memsif_ray.types import (
-    CandidateCluster,
     Context,
-    Decision,
     Evidence,
     Fact,
     FactOperation,
@@ -42,33 +39,7 @@ from memsif_ray.types import (
     Vector,
 )
 
-_SYNTHESIS_CHARS = 600
 Tables = dict[str, Sequence[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What a memory consists of. A value that has not changed is the same object the next time.
-
-    Attributes:
-        said: Messages with their embeddings.
-        found: Message id → all its entities.
-        segments: Closed ones.
-        trajectories: All.
-        operations: Fact logs by track.
-        decisions: By who made them, each in order.
-        clusters: Candidate clusters.
-        vectors_of: (`fact`, `statement` or `query`; id of the fact or cluster) → its embeddings now.
-    """
-
-    said: Sequence[Encoded]
-    found: Mapping[str, frozenset[str]]
-    segments: Sequence[Segment]
-    trajectories: Sequence[Trajectory]
-    operations: Mapping[str, Sequence[FactOperation]]
-    decisions: Mapping[str, Sequence[Decision]]
-    clusters: Sequence[CandidateCluster]
-    vectors_of: Callable[[str, str], Sequence[Vector]]
 
 
 class ConversationMemory:
@@ -105,7 +76,7 @@ class ConversationMemory:
             self._active_book,
             config=config.active,
             how=config.matching.normalisation,
-            synthesise=self._synthesise,
+            synthesise=partial(synthesised, tools=tools, config=config.active),
             embed=self._writer.embed,
         )
         self._latest = LatestIndex()
@@ -341,21 +312,3 @@ class ConversationMemory:
             found = [known[item.message_ids[0]] for item in evidence]
             return [v for v in found if v is not None]
         return list(await self._tools.embedder.embed([item.statement for item in evidence]))
-
-    async def _synthesise(self, subject: str, statements: Sequence[str]) -> tuple[str, str]:
-        joined = truncate("; ".join(sorted(statements)), _SYNTHESIS_CHARS)
-        if not self._tools.capabilities.uses_llm("synthesise", self._config.active.synthesise):
-            return joined, "rule"
-        try:
-            reply = await ask(
-                self._tools.chat,
-                "promote",
-                stage="promote",
-                scope=self._tools.scope,
-                max_tokens=160,
-                subject=subject,
-                notes=statements,
-            )
-        except ReplyInvalid:
-            return joined, "fallback"
-        return reply["statement"].strip() or joined, "llm"

@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from memsif_ray.errors import DataError
-from memsif_ray.memory.engine import ConversationMemory, Record
+from memsif_ray.memory.engine import ConversationMemory
+from memsif_ray.memory.record import Record
 from memsif_ray.memory.segments import Encoded
 from memsif_ray.service.store import StateRow
 from memsif_ray.types import (
