@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import ray.data
-
+from memsif_ray.runtime.pool import through_pool
 from memsif_ray.runtime.spec import WorkerSpec
 from memsif_ray.runtime.units import Unit, UnitRecord
 
@@ -24,20 +22,8 @@ def build_memories(spec: WorkerSpec, units: Sequence[Unit]) -> Iterator[UnitReco
     """
     if not units:
         return
-    execution = spec.config.execution
-    actors = max(1, min(execution.shards, len(units)))
-    each = math.ceil(execution.units_in_flight / actors)
     rows = [{name: getattr(unit, name) for name in _KEYS} for unit in units]
-    records = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-        MemoryBuilder,
-        fn_constructor_args=[spec, each],
-        batch_size=1,
-        num_cpus=0,
-        compute=ray.data.ActorPoolStrategy(
-            size=actors, max_tasks_in_flight_per_actor=each, max_concurrent_calls_per_actor=each
-        ),
-    )
-    for row in records.iter_rows():
+    for row in through_pool(MemoryBuilder, spec, rows, execution=spec.config.execution):
         yield UnitRecord(**row, run=None)
 
 

@@ -8,7 +8,6 @@ in flight, and starting a job again does only what is left of it.
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -16,12 +15,12 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import pyarrow as pa
-import ray.data
 
 from memsif_ray.clients.ledger import Ledger
 from memsif_ray.config import RunConfig
 from memsif_ray.errors import ConfigError
 from memsif_ray.runtime.merge import parts_of
+from memsif_ray.runtime.pool import through_pool
 from memsif_ray.runtime.spec import ToolSpec
 from memsif_ray.runtime.toolbox import Bench, Toolbox
 from memsif_ray.runtime.units import DONE, FAILED, INCOMPLETE, ROW_ERRORS, STOPPED, reason_of
@@ -212,20 +211,8 @@ class TaskActor:
 
 def _outcomes(spec: TaskSpec) -> Iterator[TaskRecord]:
     """Rows are numbers of tasks: workers read and write folders, so nothing large passes through Ray."""
-    execution = spec.tools.config.execution
-    actors = max(1, min(execution.shards, len(spec.tasks)))
-    each = math.ceil(execution.units_in_flight / actors)
     rows = [{"number": number} for number in range(len(spec.tasks))]
-    records = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-        TaskActor,
-        fn_constructor_args=[spec, each],
-        batch_size=1,
-        num_cpus=0,
-        compute=ray.data.ActorPoolStrategy(
-            size=actors, max_tasks_in_flight_per_actor=each, max_concurrent_calls_per_actor=each
-        ),
-    )
-    for row in records.iter_rows():
+    for row in through_pool(TaskActor, spec, rows, execution=spec.tools.config.execution):
         record = TaskRecord(**row)
         if record.status == STOPPED:
             raise ConfigError(record.reason)
