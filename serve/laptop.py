@@ -21,7 +21,8 @@ from memsif_ray.config import EmbedderConfig, ModelConfig, Strict
 from memsif_ray.runtime.memory_shards import ShardsConfig
 from memsif_ray.service.settings import ServiceConfig
 from memsif_ray.storage.sql.location import store_url
-from serve.local_models import HOST, free_port, local_models
+from serve.listening import Address, free_port
+from serve.local_models import HOST, local_models
 from serve.memory_api import MemoryArgs, memory_application
 
 _ONE_MACHINE = {"node:__internal_head__": 0.001}
@@ -45,6 +46,9 @@ class LaptopArgs(Strict):
     per_minute: int = Field(
         ApiSettings().per_minute, ge=1, description="Requests that a tenant may make in a minute"
     )
+    listen: Address | None = Field(
+        None, description="Address of the API; without one it is that of Ray Serve's proxy"
+    )
     service: ServiceConfig = ServiceConfig()
 
     @property
@@ -55,7 +59,7 @@ class LaptopArgs(Strict):
 
 def app(args: LaptopArgs) -> Application:
     """The application."""
-    port = free_port()
+    port = free_port(HOST)
     here = f"http://{HOST}:{port}/v1"
     model = ModelConfig(model=args.model, base_url=args.base_url or here)
     if args.base_url is None:
@@ -76,4 +80,4 @@ def app(args: LaptopArgs) -> Application:
     )
     before = [local_models(port, *ours, placement=_ONE_MACHINE)] if any(ours) else []
     api = ApiSettings(per_minute=args.per_minute)
-    return memory_application(MemoryArgs(memory=shards, api=api, keys=args.keys), *before)
+    return memory_application(MemoryArgs(memory=shards, api=api, keys=args.keys, listen=args.listen), *before)

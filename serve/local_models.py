@@ -5,11 +5,8 @@ nobody should get the model without one.
 """
 
 import asyncio
-import socket
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
-import uvicorn
 from ray import serve
 from ray.serve import Application
 
@@ -19,6 +16,7 @@ from memsif_ray.clients.embedded.weights import find_model
 from memsif_ray.clients.embedders import make_embedder
 from memsif_ray.config import EmbedderConfig, ModelConfig
 from memsif_ray.errors import ServiceBusy
+from serve.listening import Address, Listener
 
 HOST = "127.0.0.1"
 _GRACE_S = 5.0
@@ -35,9 +33,7 @@ class LocalModels:
         made = make_embedder(embedder) if embedder else None
         if made is not None:
             await made.embed(["loaded now, and not with the first request"])
-        config = uvicorn.Config(create_app(self._engine, made), HOST, port, log_level="warning")
-        self._server = _Unsignalled(config)
-        self._serving = asyncio.create_task(self._server.serve())
+        self._listener = Listener(create_app(self._engine, made), Address(host=HOST, port=port))
 
     async def check_health(self) -> None:
         """Asked by Serve, which replaces a replica that raises.
@@ -45,23 +41,14 @@ class LocalModels:
         Raises:
             ServiceBusy: When the engine's process or the HTTP server has ended.
         """
-        if self._serving.done() or (self._engine is not None and not self._engine.ready):
+        if self._listener.ended or (self._engine is not None and not self._engine.ready):
             raise ServiceBusy("the local model stopped", "engine_stopped")
 
     async def __del__(self) -> None:
         """Called and awaited by Serve."""
-        self._server.should_exit = True
-        await self._serving
+        await self._listener.close()
         if self._engine is not None:
             await self._engine.aclose()
-
-
-class _Unsignalled(uvicorn.Server):
-    """Leaves the signals of the process to Serve."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 async def _engine(model: ModelConfig) -> EmbeddedEngine:
@@ -84,11 +71,3 @@ def local_models(
     )(LocalModels)
     application: Application = deployed.bind(port, model, embedder)
     return application
-
-
-def free_port() -> int:
-    """A port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-    return port

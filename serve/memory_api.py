@@ -7,24 +7,25 @@ serve run serve.memory_api:app args…        or an application of serve/config.
 
 # No `from __future__ import annotations`: Serve reads the builder's annotation to check its arguments.
 
-from typing import Any
+from typing import Any, Self
 
 from fastapi import FastAPI
-from pydantic import Field
+from pydantic import Field, model_validator
 from ray import serve
 from ray.serve import Application
 from ray.serve.handle import DeploymentHandle
 
 from memsif_ray.api.app import make_app
-from memsif_ray.api.logs import log_as_json
 from memsif_ray.api.settings import ApiSettings
 from memsif_ray.clients.chat_upstream import HttpUpstream
 from memsif_ray.clients.embedders import make_embedder
 from memsif_ray.config import Strict
-from memsif_ray.errors import ConfigError
+from memsif_ray.errors import ConfigError, ServiceBusy
+from memsif_ray.logs import log_as_json
 from memsif_ray.runtime.memory_router import ShardedConversations
 from memsif_ray.runtime.memory_shards import Keeper, ShardsConfig
 from memsif_ray.storage.sql import SqlStore, open_store
+from serve.listening import Address, Listener
 
 _HEALTH_S = 5.0
 _GRACE_S = 45.0
@@ -42,6 +43,17 @@ class MemoryArgs(Strict):
     chat: bool = Field(True, description="Serve /v1/chat/completions, with the same model behind it")
     embeddings: bool = Field(True, description="Serve /v1/embeddings, with memory's own embedder behind it")
     replicas: int = Field(1, ge=1, description="Of the API; they hold no state")
+    listen: Address | None = Field(
+        None,
+        description="The one replica listens here itself. Ray Serve's proxy, of use where there are several, "
+        "takes longer than a search does",
+    )
+
+    @model_validator(mode="after")
+    def _one_listens(self) -> Self:
+        if self.listen is not None and self.replicas > 1:
+            raise ValueError("one address is for one replica: leave `listen` out, or `replicas`")
+        return self
 
 
 class MemoryKeeper:
@@ -67,27 +79,38 @@ class MemoryApi:
         """Open nothing yet. `keeper` makes the shards part of the application."""
         self._args = args
         self._store: SqlStore | None = None
+        self._listener: Listener | None = None
 
     async def __serve_build_asgi_app__(self) -> FastAPI:  # noqa: D105 - called by Serve, once
         log_as_json()
         args = self._args
         self._store = store = await open_store(args.memory.store_url())
-        return make_app(
+        app = make_app(
             ShardedConversations(args.memory, store),
             store.api_keys if args.keys else None,
             args.api,
             upstream=HttpUpstream(args.memory.model) if args.chat else None,
             embedder=make_embedder(args.memory.embedder) if args.embeddings else None,
         )
+        if args.listen is not None:
+            self._listener = Listener(app, args.listen)
+        return app
 
     async def check_health(self) -> None:
-        """Asked by Serve, which replaces a replica that cannot reach the database.
+        """Asked by Serve, which replaces a replica that cannot do its work.
 
         Raises:
-            ServiceBusy: When the database does not answer.
+            ServiceBusy: When the database does not answer, or the HTTP server has ended.
         """
+        if self._listener is not None and self._listener.ended:
+            raise ServiceBusy("the HTTP server has ended", "listener_ended")
         if self._store is not None:
             await self._store.ping()
+
+    async def __del__(self) -> None:
+        """Called and awaited by Serve, when the app has finished what it was asked."""
+        if self._listener is not None:
+            await self._listener.close()
 
 
 def app(args: MemoryArgs) -> Application:

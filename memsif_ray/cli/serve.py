@@ -79,11 +79,12 @@ def serve(
         "keys": keys,
         "shards": shards,
         "per_minute": per_minute,
+        "listen": {"host": host, "port": port},
     }
     args = LaptopArgs.model_validate({k: v for k, v in given.items() if v is not None})
     with stdout_kept_clean(), _stopping() as stop:
         _prepare(args)
-        with _running(args, host, port):
+        with _running(args):
             url = f"http://{_address(host, port)}"
             _await_ready(url, stop)
             if not stop.is_set():
@@ -104,7 +105,7 @@ def _prepare(args: LaptopArgs) -> None:
 
 
 @contextmanager
-def _running(args: LaptopArgs, host: str, port: int) -> Iterator[None]:
+def _running(args: LaptopArgs) -> Iterator[None]:
     from ray import serve as ray_serve
 
     from memsif_ray.config import ExecutionConfig
@@ -113,15 +114,14 @@ def _running(args: LaptopArgs, host: str, port: int) -> Iterator[None]:
 
     with ray_session(ExecutionConfig()):
         with _told("did not start"):
-            if ray_serve.status().proxies:
+            if ray_serve.status().applications:
                 raise ConfigError("Ray Serve already runs on this cluster: deploy serve/laptop.yaml there")
             logging.getLogger("ray.serve").setLevel(logging.WARNING)
-            ray_serve.start(proxy_location="HeadOnly", http_options={"host": host, "port": port})
+            ray_serve.start(proxy_location="Disabled")  # the replica listens itself
         try:
             _deploy(app(args))
             yield
         finally:
-            # First the application, while the proxy still brings answers to those who wait for one.
             with _told("did not end in good order; what was acknowledged is stored"):
                 ray_serve.delete(_APP)
                 ray_serve.shutdown()  # type: ignore[no-untyped-call]
