@@ -7,7 +7,7 @@ python -m tests.benchmarks.serving --part overhead --conversations 50 --facts 20
 
 The model is scripted and answers at once, so that what is measured is the service. Each part starts `memsif
 serve` as a person does, with SQLite, and prints one line per figure: what it is, its value, what the issue
-asks for.
+asks for. Client and model run on the same cores; lines that begin with two blanks say what is theirs.
 """
 
 from __future__ import annotations
@@ -15,24 +15,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import random
 import signal
-import socket
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 
-from memsif_ray.clients.scripted_server import scripted_server
+from tests.benchmarks.served_processes import Service, running
 
 BUSY = frozenset({429, 502, 503, 504})
-PACE_S = 1 / 50
+SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
+SAMPLE_S = 10.0
+
+Call = Callable[[], Awaitable[httpx.Response]]
 
 
 @dataclass(frozen=True)
@@ -47,77 +45,7 @@ class Scale:
     kills: int
 
 
-class Service:
-    """A running `memsif serve`."""
-
-    def __init__(self, folder: Path, model_url: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._command = [sys.executable, "-m", "memsif_ray", "serve", "--port", str(self.port)]
-        self._command += ["--data", str(folder), "--base-url", model_url, "--model", "scripted"]
-        self._command += ["--embedder", "hash-64", "--embedder-url", model_url, "--per-minute", "10000000"]
-        self._log = folder / "serve.log"
-        self.process: subprocess.Popen[bytes]
-
-    def start(self) -> float:
-        """Seconds until it is ready."""
-        began = time.monotonic()
-        with self._log.open("a") as log:
-            self.process = subprocess.Popen(
-                self._command, stdout=log, stderr=log, start_new_session=True, cwd=Path.cwd()
-            )
-        while True:
-            if self.process.poll() is not None:
-                raise SystemExit(self._log.read_text())
-            try:
-                if httpx.get(f"{self.url}/health/ready", timeout=30).is_success:
-                    return time.monotonic() - began
-            except httpx.TransportError:
-                pass
-            time.sleep(0.2)
-
-    def stop(self) -> None:
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(180)
-
-    def shards(self) -> list[int]:
-        """Process ids of its shards: those of the session of Ray that this service started."""
-        return [pid for pid, title in _descendants(self.process.pid) if title.startswith("ray::MemoryShard")]
-
-    def memory_mib(self) -> float:
-        """Resident memory of the shards."""
-        pages = [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.shards()]
-        return sum(pages) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def _descendants(root: int) -> list[tuple[int, str]]:
-    parents, titles = {}, {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            titles[int(folder.name)] = (folder / "cmdline").read_text().replace("\0", " ")
-        except OSError:
-            continue
-    found, ring = [], [root]
-    while ring:
-        ring = [pid for pid, parent in parents.items() if parent in ring]
-        found += ring
-    return [(pid, titles[pid]) for pid in found]
-
-
-@contextmanager
-def running() -> Iterator[Service]:
-    with tempfile.TemporaryDirectory() as folder, scripted_server() as model:
-        service = Service(Path(folder), model.base_url)
-        show("start until ready", f"{service.start():.1f} s", "-")
-        try:
-            yield service
-        finally:
-            service.stop()
-
-
-def show(what: str, value: str, wanted: str) -> None:
+def show(what: str, value: str, wanted: str = "-") -> None:
     print(f"{what:52} {value:>14}   {wanted}", flush=True)
 
 
@@ -142,55 +70,82 @@ async def remember(client: httpx.AsyncClient, name: str, texts: Sequence[str], *
         await asyncio.sleep(0.2)
 
 
+def unlike(number: int) -> list[str]:
+    """Texts that share no word, so that each begins a topic and becomes a fact that is like no other."""
+    rng = random.Random(number)
+    words = iter(dict.fromkeys("".join(rng.choices(SYLLABLES, k=4)) for _ in range(9 * number)))
+    return [" ".join(next(words) for _ in range(8)) for _ in range(number)]
+
+
+async def fill(client: httpx.AsyncClient, scale: Scale) -> list[str]:
+    """Many small conversations, and a big one with as many facts as wanted; returns what was said there."""
+    for start in range(0, scale.conversations, 50):
+        names = range(start, min(start + 50, scale.conversations))
+        await asyncio.gather(*(remember(client, f"c{n}", [f"Talk {n} is about kites."]) for n in names))
+    texts = unlike(int(1.1 * scale.facts) + 10)
+    facts = at = 0
+    while facts < scale.facts and at < len(texts):
+        more = min(500, max(20, scale.facts - facts), len(texts) - at)
+        await remember(client, "big", texts[at : at + more], wait=True)
+        at, facts = at + more, len(await everything(client, "/v1/memories", {"conversation_id": "big"}))
+    show("facts in the conversation that is asked", str(facts), f">= {scale.facts}")
+    return texts[:at]
+
+
 async def overhead(service: Service, scale: Scale) -> None:
     """Search and ingest without model time: many conversations, and many facts in the one that is asked."""
     async with httpx.AsyncClient(base_url=service.url, timeout=600) as client:
-        for start in range(0, scale.conversations, 50):
-            names = range(start, min(start + 50, scale.conversations))
-            await asyncio.gather(*(remember(client, f"c{n}", [f"Talk {n} is about kites."]) for n in names))
-        for start in range(0, scale.facts, 500):
-            numbers = range(start, min(start + 500, scale.facts))
-            texts = [f"Person {n} owns boat number {n} in harbour {n % 97}." for n in numbers]
-            await remember(client, "big", texts, wait=True)
-        facts = await count_of(client, "/v1/memories", "big")
-        show("facts in the conversation that is asked", str(facts), f">= {scale.facts}")
-        searches = await paced(
-            [
-                lambda n=n: client.post(
-                    "/v1/search", json={"conversation_id": "big", "query": f"Who owns boat {n}?", "top_k": 10}
-                )
-                for n in range(int(scale.seconds / PACE_S))
-            ]
-        )
-        show("search at 50/s, p50", f"{percentile(searches, 0.5) * 1e3:.1f} ms", "<= 5 ms")
-        show("search at 50/s, p99", f"{percentile(searches, 0.99) * 1e3:.1f} ms", "<= 25 ms")
-        ingests = await paced(
-            [
-                lambda n=n: client.post(
-                    "/v1/memories", json={"conversation_id": f"c{n % 50}", "messages": f"Kite {n} is red."}
-                )
-                for n in range(int(scale.seconds / PACE_S / 5))
-            ],
-            pace_s=5 * PACE_S,
-        )
-        show("ingest acknowledged at 10/s, p50", f"{statistics.median(ingests) * 1e3:.1f} ms", "<= 10 ms")
+        texts = await fill(client, scale)
+
+        def search(number: int) -> Call:
+            asked = texts[number % len(texts)].rpartition(" ")[0]
+            body = {"conversation_id": "big", "query": f"Who said {asked}?", "top_k": 10}
+            return lambda: client.post("/v1/search", json=body)
+
+        def ingest(number: int) -> Call:
+            body = {"conversation_id": f"c{number % 50}", "messages": f"Kite {number} is red."}
+            return lambda: client.post("/v1/memories", json=body)
+
+        await paced([search(n) for n in range(20)], per_s=10)  # connections, and the index
+        count = int(scale.seconds * 50)
+        waits = await told(service, [search(n) for n in range(count)], per_s=50)
+        show("search at 50/s, p50", f"{percentile(waits, 0.5) * 1e3:.1f} ms", "<= 5 ms")
+        show("search at 50/s, p99", f"{percentile(waits, 0.99) * 1e3:.1f} ms", "<= 25 ms")
+        await shares(service, client)
+        waits = await told(service, [ingest(n) for n in range(count // 5)], per_s=10)
+        show("ingest acknowledged at 10/s, p50", f"{percentile(waits, 0.5) * 1e3:.1f} ms", "<= 10 ms")
 
 
-async def paced(calls: Sequence, *, pace_s: float = PACE_S) -> list[float]:
+async def shares(service: Service, client: httpx.AsyncClient) -> None:
+    """What of a search is not memory's: one embedding at the model, and a request that asks for nothing."""
+    body = {"model": "hash-64", "input": ["Who said that?"], "encoding_format": "float"}
+    async with httpx.AsyncClient(base_url=service.model_url) as model:
+        waits = await paced([lambda: model.post("/embeddings", json=body)] * 500, per_s=50)
+    show("  one embedding from the scripted model, p50", f"{percentile(waits, 0.5) * 1e3:.1f} ms")
+    waits = await paced([lambda: client.get("/version")] * 500, per_s=50)
+    show("  a request that touches no memory, p50", f"{percentile(waits, 0.5) * 1e3:.1f} ms")
+
+
+async def told(service: Service, calls: Sequence[Call], *, per_s: float) -> list[float]:
+    """`paced`, and then a line for the processor time of each process per call."""
+    before = service.cpu_s()
+    waits = await paced(calls, per_s=per_s)
+    for whose, spent in (service.cpu_s() - before).most_common():
+        show(f"  processor time a call: {whose}", f"{spent / len(calls) * 1e3:.1f} ms")
+    return waits
+
+
+async def paced(calls: Sequence[Call], *, per_s: float) -> list[float]:
     """Start a call at each tick, whatever became of earlier ones; how long each took from its tick."""
     began = time.monotonic()
 
     async def one(place: int) -> float:
-        due = began + place * pace_s
+        due = began + place / per_s
         await asyncio.sleep(max(0.0, due - time.monotonic()))
         (await calls[place]()).raise_for_status()
         return time.monotonic() - due
 
     return list(await asyncio.gather(*(one(place) for place in range(len(calls)))))
-
-
-async def count_of(client: httpx.AsyncClient, path: str, name: str) -> int:
-    return len(await everything(client, path, {"conversation_id": name}))
 
 
 async def everything(client: httpx.AsyncClient, path: str, query: dict[str, str]) -> list[dict]:
@@ -208,40 +163,80 @@ async def everything(client: httpx.AsyncClient, path: str, query: dict[str, str]
             return found
 
 
-async def load(service: Service, scale: Scale, *, kills: int) -> None:
-    """Many clients write; some shards are killed meanwhile, and at the end the whole service is restarted."""
-    until = time.monotonic() + scale.seconds
-    acknowledged: list[list[str]] = [[] for _ in range(scale.clients)]
-    waits: list[float] = []
-    before = service.memory_mib()
+class Writers:
+    """Many clients, each of which writes one line after the other into a conversation shared with others."""
 
-    async def write(number: int, client: httpx.AsyncClient) -> None:
-        name, sent = f"shared{number % scale.written}", 0
-        while time.monotonic() < until:
+    def __init__(self, scale: Scale) -> None:
+        self.scale, self.until = scale, time.monotonic() + scale.seconds
+        self.waits: list[float] = []
+        self.acknowledged: list[list[str]] = [[] for _ in range(scale.clients)]
+
+    async def write(self, client: httpx.AsyncClient) -> None:
+        await asyncio.gather(*(self._write(number, client) for number in range(self.scale.clients)))
+        show("writes acknowledged", str(len(self.waits)))
+        show("acknowledged after, p50", f"{statistics.median(self.waits) * 1e3:.0f} ms")
+
+    async def _write(self, number: int, client: httpx.AsyncClient) -> None:
+        sent = 0
+        while time.monotonic() < self.until:
             text, began = f"client {number} line {sent}", time.monotonic()
-            await remember(client, name, [text])
-            waits.append(time.monotonic() - began)
-            acknowledged[number].append(text)
+            await remember(client, f"shared{number % self.scale.written}", [text])
+            self.waits.append(time.monotonic() - began)
+            self.acknowledged[number].append(text)
             sent += 1
 
+
+def client_of(service: Service, scale: Scale) -> httpx.AsyncClient:
+    limits = httpx.Limits(max_connections=scale.clients)
+    return httpx.AsyncClient(base_url=service.url, timeout=120, limits=limits)
+
+
+async def load(service: Service, scale: Scale) -> None:
+    """Many clients write; nothing is lost, and memory does not leak."""
+    writers, memory, before = Writers(scale), [], service.cpu_s()
+
+    async def weigh() -> None:
+        while time.monotonic() < writers.until:
+            memory.append((len(writers.waits), service.memory_mib()))
+            await asyncio.sleep(min(SAMPLE_S, scale.seconds / 6))
+
+    async with client_of(service, scale) as client:
+        await asyncio.gather(weigh(), writers.write(client))
+        for whose, spent in (service.cpu_s() - before).most_common():
+            show(f"  processor time a write: {whose}", f"{spent / len(writers.waits) * 1e3:.1f} ms")
+        show_memory(memory)
+        await account(client, scale, writers.acknowledged)
+
+
+async def kills(service: Service, scale: Scale) -> None:
+    """The same while shards are killed; at the end the whole service is restarted."""
+    writers = Writers(scale)
+
     async def kill() -> None:
-        for turn in range(kills):
-            await asyncio.sleep(scale.seconds / (kills + 2))
+        for turn in range(scale.kills):
+            await asyncio.sleep(scale.seconds / (scale.kills + 2))
             shards = service.shards()
             if shards:
                 os.kill(shards[turn % len(shards)], signal.SIGKILL)
 
-    limits = httpx.Limits(max_connections=scale.clients)
-    async with httpx.AsyncClient(base_url=service.url, timeout=120, limits=limits) as client:
-        await asyncio.gather(kill(), *(write(number, client) for number in range(scale.clients)))
-        show("writes acknowledged", str(len(waits)), "-")
-        show("acknowledged after, p50", f"{statistics.median(waits) * 1e3:.0f} ms", "-")
-        show("memory of the shards before, after", f"{before:.0f}, {service.memory_mib():.0f} MiB", "flat")
-        if kills:
-            show("longest wait for an acknowledgement over a kill", f"{max(waits):.1f} s", "-")
-            service.stop()
-            show("full restart until ready", f"{service.start():.1f} s", "-")
-        await account(client, scale, acknowledged)
+    async with client_of(service, scale) as client:
+        await asyncio.gather(kill(), writers.write(client))
+        show("longest wait for an acknowledgement over a kill", f"{max(writers.waits):.1f} s")
+        service.stop()
+        show("full restart until ready", f"{service.start():.1f} s")
+        await account(client, scale, writers.acknowledged)
+
+
+def show_memory(samples: Sequence[tuple[int, float]]) -> None:
+    """Memories grow with what is written, so flat means: by little per message, and no faster at the end."""
+    third = max(1, len(samples) // 3)
+    first, last = (statistics.median(mib for _, mib in part) for part in (samples[:third], samples[-third:]))
+    show("memory of the shards, first and last third", f"{first:.0f}, {last:.0f} MiB", "flat")
+    middle = len(samples) // 2
+    for name, (a, b) in {"first": (0, middle), "second": (middle, len(samples) - 1)}.items():
+        (written, lighter), (more, heavier) = samples[a], samples[b]
+        grown = (heavier - lighter) * 1024 / max(1, more - written)
+        show(f"  growth per message, {name} half", f"{grown:.1f} KiB")
 
 
 async def account(client: httpx.AsyncClient, scale: Scale, acknowledged: list[list[str]]) -> None:
@@ -269,16 +264,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=10)
     given = vars(parser.parse_args())
     part, scale = given.pop("part"), Scale(**given)
+    parts = {"overhead": overhead, "load": load, "kills": kills}
     print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    if part in ("all", "overhead"):
-        with running() as service:
-            asyncio.run(overhead(service, scale))
-    if part in ("all", "load"):
-        with running() as service:
-            asyncio.run(load(service, scale, kills=0))
-    if part in ("all", "kills"):
-        with running() as service:
-            asyncio.run(load(service, scale, kills=scale.kills))
+    for name in parts if part == "all" else [part]:
+        with running() as (service, started_s):
+            show("start until ready", f"{started_s:.1f} s")
+            asyncio.run(parts[name](service, scale))
 
 
 if __name__ == "__main__":
