@@ -86,9 +86,8 @@ class InteractionIndex:
         self._spoken = [item for item in messages if item.vector is not None]
         self._messages = [item.message for item in self._spoken]
         same = 0 if earlier is None else _in_common(earlier._spoken, self._spoken)
-        self._vectors = _continued(
-            earlier and earlier._vectors, same, [e.vector for e in self._spoken[same:]]
-        )
+        before = None if earlier is None else earlier._vectors
+        self._vectors: Matrix = _continued(before, same, [e.vector for e in self._spoken[same:]])
         self._structural = ranking == "structural" and bool(self._spoken)
         self._terms: list[list[str]] = []
         self._lexical, self._in_context = LexicalIndex(), self._vectors
