@@ -16,8 +16,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memsif_ray.api.errors import ApiError, ErrorReply, as_api_error
-from memsif_ray.api.logs import request_id
 from memsif_ray.errors import MemsifError
+from memsif_ray.logs import request_id
 from memsif_ray.service.backend import LOCAL_TENANT, Caller
 from memsif_ray.service.keys import KeyRow, KeyStore
 

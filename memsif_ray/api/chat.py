@@ -16,8 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from memsif_ray.api.bodies import refuse_tenant
 from memsif_ray.api.errors import ApiError
-from memsif_ray.api.logs import request_id
 from memsif_ray.errors import Conflict, ServiceError
+from memsif_ray.logs import request_id
 from memsif_ray.prompts import load
 from memsif_ray.service.backend import Backend, Caller
 from memsif_ray.service.models import (

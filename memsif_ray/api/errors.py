@@ -15,7 +15,6 @@ from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from memsif_ray.api.logs import request_id
 from memsif_ray.errors import (
     Conflict,
     DataError,
@@ -27,6 +26,7 @@ from memsif_ray.errors import (
     ServiceBusy,
     ServiceError,
 )
+from memsif_ray.logs import request_id
 from memsif_ray.service.models import ErrorDetail, ErrorOut
 
 _TYPES = {

@@ -9,8 +9,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memsif_ray.api.errors import ApiError, ErrorReply
-from memsif_ray.api.logs import begin_request, without_words
 from memsif_ray.api.metrics import Metrics
+from memsif_ray.logs import begin_request, without_words
 
 LOGGER = logging.getLogger(__name__)
 

@@ -35,6 +35,7 @@ from memsif_ray.clients.openai_http import OpenAIChat
 from memsif_ray.clients.tokens import EstimatingCounter
 from memsif_ray.config import EmbedderConfig, ModelConfig, Strict, fingerprint
 from memsif_ray.errors import ConfigError, MemsifError, ServiceBusy
+from memsif_ray.logs import begin_request, log_as_json, without_words
 from memsif_ray.memory.tools import Tools
 from memsif_ray.probing import capabilities_for
 from memsif_ray.runtime.session import NAMESPACE
@@ -98,7 +99,11 @@ class MemoryShard:
     """One process's conversations. Undecorated, so that a test can construct it."""
 
     def __init__(self, config: ShardsConfig, number: int) -> None:
-        """Open nothing yet: an actor whose constructor fails is dead for good, a call that fails is not."""
+        """Open nothing yet: an actor whose constructor fails is dead for good, a call that fails is not.
+
+        The process is the shard's own, so it also says how its log lines look.
+        """
+        log_as_json()
         self._config = config
         self._number = number
         self._opening = asyncio.Lock()
@@ -109,7 +114,7 @@ class MemoryShard:
         self._draining = False
 
     async def call(self, name: str, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-        """Do what the `Backend` method of that name does.
+        """Do what the `Backend` method of that name does; its first argument is who asks.
 
         Raises:
             ServiceBusy: When too many wait already, or the shard is about to end.
@@ -119,6 +124,7 @@ class MemoryShard:
         if self._calls >= self._config.calls_in_flight + self._config.calls_queued:
             raise ServiceBusy("too many calls wait for a shard", "shard_full", RETRY_AFTER_S)
         self._calls += 1
+        begin_request(args[0].request_id)
         try:
             async with self._slots:
                 return await getattr(await self._conversations(), name)(*args, **options)
@@ -137,7 +143,7 @@ class MemoryShard:
                 while self._calls:
                     await asyncio.sleep(0.05)
         except TimeoutError:
-            LOGGER.warning("shard %d ends with %d calls at work", self._number, self._calls)
+            LOGGER.warning("a shard ends at work", extra={"shard": self._number, "calls": self._calls})
         if self._open is not None:
             await self._open.close()
 
@@ -152,9 +158,11 @@ class MemoryShard:
         try:
             number = await conversations.resume(self._owns)
         except MemsifError as exc:  # those writes stay stored; who asks for their conversation resumes them
-            LOGGER.warning("shard %d could not take up every write: %s", self._number, exc)
+            about = {"shard": self._number, **without_words(exc)}
+            LOGGER.warning("a shard could not take up every write", extra=about)
         else:
-            LOGGER.info("shard %d took up %d conversations", self._number, number)
+            about = {"shard": self._number, "conversations": number}
+            LOGGER.info("a shard took up what was not digested", extra=about)
 
     def _owns(self, row: ConversationRow) -> bool:
         return shard_of(row.tenant, row.conversation_id, self._config.shards) == self._number
@@ -257,5 +265,5 @@ class Keeper:
         except ServiceBusy:
             return
         except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError, MemsifError) as exc:
-            LOGGER.warning("shard %d did not drain: %s", number, exc)
+            LOGGER.warning("a shard did not drain", extra={"shard": number, **without_words(exc)})
         ray.kill(actor)

@@ -42,7 +42,8 @@ class Caller:
     Attributes:
         tenant: Every read and write is confined to it.
         key_id: Which of its keys; "" in development mode.
-        request_id: In every log line and audit entry that this request causes.
+        request_id: In every log line and audit entry of this request. Digestion outlives requests: its log
+            lines name the operation, and the audit log says which request that came with.
     """
 
     tenant: str

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from memsif_ray.errors import DataError, NotFound, ServiceError
+from memsif_ray.logs import without_words
 from memsif_ray.memory.engine import ConversationMemory
 from memsif_ray.memory.tools import Tools
 from memsif_ray.packing.policy import router_of
@@ -150,7 +151,9 @@ class Desk:
         try:
             await live.write(lambda memory: memory.learn(question, context))
         except ServiceError as exc:
-            LOGGER.warning("nothing was learnt from a question about %s: %s", live.key, exc)
+            LOGGER.warning(
+                "nothing was learnt from a question", extra={"conversation": live.key, **without_words(exc)}
+            )
         after = [f.fact_id for f in live.facts.facts(Track.ACTIVE)]
         return tuple(ids.memory_id(live.key, fact_id) for fact_id in after if fact_id not in before)
 

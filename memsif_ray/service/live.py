@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from memsif_ray.errors import Conflict, MemsifError, NotFound, ServiceBusy, ServiceError
+from memsif_ray.logs import without_words
 from memsif_ray.memory.engine import ConversationMemory
 from memsif_ray.memory.tools import Tools
 from memsif_ray.service import ids
@@ -256,10 +257,10 @@ class Live(Remembered):
         """Whatever ended the worker, nobody waits for ever."""
         self._worker = None
         failure = None if worker.cancelled() else worker.exception()
-        known = failure if isinstance(failure, MemsifError) else None  # explains itself, without a traceback
+        known = failure if isinstance(failure, MemsifError) else None
         if failure is not None:
             self.broken = True  # what is held may be ahead of what is stored: the next to ask loads it anew
-            LOGGER.error("digestion of %s stopped: %s", self.key, failure, exc_info=known is None and failure)
+            LOGGER.error("digestion stopped", extra={"conversation": self.key, **without_words(failure)})
         if failure is None and self.queue and not self._stopping:
             self._line_up(self.queue.pop())
         elif self.queue:
@@ -291,6 +292,8 @@ class Live(Remembered):
                     if last and self._config.prompt_facts:
                         await self.memory.settle()
                 except ServiceError as exc:
+                    about = {"operation": operation.id, "error_code": exc.code, **without_words(exc)}
+                    LOGGER.warning("digestion failed", extra=about)
                     failed = self._changed(operation, OperationStatus.FAILED, str(exc))
                     await self._save([failed])
                     self._failed.add(failed.id)

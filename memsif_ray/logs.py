@@ -34,7 +34,8 @@ def begin_request(offered: str | None) -> str:
 class JsonLines(logging.Formatter):
     """One JSON object a line: time, level, logger, event, request id, and what `extra` adds.
 
-    A traceback is given as its places only: the text of an exception may quote what a user said.
+    A traceback is given as its places only: the text of an exception may quote what a user said. So may what
+    asyncio puts below its first line about a task that failed.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -43,7 +44,7 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": record.getMessage(),
+            "event": record.getMessage().partition("\n")[0],
             "request_id": request_id(),
         }
         line |= {name: value for name, value in vars(record).items() if _is_extra(name)}
