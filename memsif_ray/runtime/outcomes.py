@@ -147,7 +147,8 @@ class _One:
                 temperature=config.answer_temperature,
             )
             known |= {"answer": answer.text, "error": answer.error}
-            known["utility"] = await self._utility(answer, bench=bench, config=config)
+            known["utility"], doubt = await self._utility(answer, bench=bench, config=config)
+            known["error"] = known["error"] or doubt
         except ServiceError as exc:
             found.missed(self.row(config, **known | {"error": reason_of(exc)}), exc)
             return
@@ -156,20 +157,21 @@ class _One:
         used = {"prompt_tokens": chat.prompt_tokens, "completion_tokens": chat.completion_tokens}
         found.labels.append(self.row(config, **known, calls=chat.calls, **used))
 
-    async def _utility(self, answer: Answer, *, bench: Bench, config: RunConfig) -> float | None:
-        """In [0, 1]; None when the judge cannot be understood."""
+    async def _utility(self, answer: Answer, *, bench: Bench, config: RunConfig) -> tuple[float | None, str]:
+        """In [0, 1]; or None, and why nobody could tell."""
         gold, question = self.case.gold, self.case.question
         if bench.judge is not None:
             scope = bench.tools.scope_of(question.question_id)
             verdict = await grade(
                 question, gold, answer, judge=bench.judge, scope=scope, judging=config.judging
             )
-            return _WORTH.get(verdict.outcome)
+            worth = _WORTH.get(verdict.outcome)
+            return worth, verdict.reason if worth is None else ""
         # In a thread: the first score loads NLTK, which takes a second or more.
         if config.labelling.utility == "f1":
-            return await asyncio.to_thread(locomo_score, answer.text, gold, question.category)
+            return await asyncio.to_thread(locomo_score, answer.text, gold, question.category), ""
         accepted = await asyncio.to_thread(accepts_by_rules, answer.text or "", gold, question.category)
-        return None if accepted is None else float(accepted)
+        return (None, "no rule applies") if accepted is None else (float(accepted), "")
 
     def row(self, config: RunConfig, **known: Any) -> dict[str, Any]:
         """A row of LABELS; what is not known is empty."""
