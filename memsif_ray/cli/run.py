@@ -144,13 +144,14 @@ def plain_result(result: RunResult, summary: Summary) -> dict[str, Any]:
             {"stage": r.stage, "method": r.method, "conversation_id": r.conversation_id, "reason": r.reason}
             for r in result.failures
         ],
+        "unanswered": result.unanswered,
         "summary": summary.as_dict(),
     }
 
 
 def exit_code_of(result: RunResult) -> int:
     """0 when nothing failed, else who must act."""
-    if not result.failures:
+    if result.exit_code == 0:
         return 0
     asked = [record for record in result.records if record.stage == "ask"]
     gone = all("ServiceBusy" in record.reason for record in asked)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import chain
+
+import pyarrow as pa
 
 from memsif_ray.config import RunConfig
 from memsif_ray.datasets import load
@@ -14,7 +16,7 @@ from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.methods import METHODS, expand
 from memsif_ray.probing import capabilities_for, settled
 from memsif_ray.runtime.bounded import map_bounded
-from memsif_ray.runtime.merge import merge
+from memsif_ray.runtime.merge import merge, parts_of
 from memsif_ray.runtime.pipeline import build_memories
 from memsif_ray.runtime.shards import start_shards
 from memsif_ray.runtime.spec import WorkerSpec
@@ -34,10 +36,12 @@ class RunResult:
     Attributes:
         folder: Where it is.
         records: What became of every unit.
+        unanswered: Answers without text in units that are done: the model's replies cannot be used.
     """
 
     folder: RunFolder
     records: tuple[UnitRecord, ...]
+    unanswered: int = 0
 
     @property
     def failures(self) -> tuple[UnitRecord, ...]:
@@ -47,7 +51,7 @@ class RunResult:
     @property
     def exit_code(self) -> int:
         """0 when everything is there, 1 when anything is missing."""
-        return 1 if self.failures else 0
+        return 1 if self.failures or self.unanswered else 0
 
     def report(self) -> list[str]:
         """Lines for a person: what is missing and why, then where everything is."""
@@ -56,7 +60,10 @@ class RunResult:
             + (f" ({one.failed} questions)" if one.failed else "")
             for one in self.failures
         ]
-        return [*missing, f"{len(self.records)} units, {len(missing)} not done: {self.folder.path}"]
+        total = f"{len(self.records)} units, {len(missing)} not done: {self.folder.path}"
+        if self.unanswered:  # no start mends these: asking once more would choose the model's luckier reply
+            missing.append(f"failed: {self.unanswered} questions: the model's replies cannot be used; final")
+        return [*missing, total]
 
 
 def run_benchmark(config: RunConfig, *, progress: bool = True) -> RunResult:
@@ -72,12 +79,11 @@ def run_benchmark(config: RunConfig, *, progress: bool = True) -> RunResult:
     """
     config = _settled(config)
     with _claimed(config) as (folder, origin):
-        finished = _finished(folder)
-        if finished is None:
-            plan = _planned(config, folder, origin)
-            _work(config, folder, plan, progress=progress)
-            finished = _concluded(folder, plan, origin)
-        return RunResult(folder, finished)
+        if folder.ended():
+            return _ended(folder)
+        plan = _planned(config, folder, origin)
+        _work(config, folder, plan, progress=progress)
+        return _concluded(folder, plan, origin)
 
 
 def run_building(config: RunConfig, *, progress: bool = True) -> RunResult:
@@ -111,11 +117,13 @@ def _claimed(config: RunConfig) -> Iterator[tuple[RunFolder, Origin]]:
         yield folder, origin
 
 
-def _finished(folder: RunFolder) -> tuple[UnitRecord, ...] | None:
-    manifest = folder.tables.about()
-    if manifest is None or not manifest["complete"]:
-        return None
-    return tuple(decode(folder.tables.read("units"), UnitRecord))
+def _ended(folder: RunFolder) -> RunResult:
+    records = decode(folder.tables.read("units"), UnitRecord)
+    return RunResult(folder, tuple(records), _without_text([folder.tables.read("answers")]))
+
+
+def _without_text(answers: Iterable[pa.Table]) -> int:
+    return sum(table["answer"].null_count for table in answers)
 
 
 def _planned(config: RunConfig, folder: RunFolder, origin: Origin) -> Plan:
@@ -134,12 +142,18 @@ def _planned(config: RunConfig, folder: RunFolder, origin: Origin) -> Plan:
     return Plan.of(config, listed)
 
 
-def _concluded(folder: RunFolder, plan: Plan, origin: Origin) -> tuple[UnitRecord, ...]:
+def _concluded(folder: RunFolder, plan: Plan, origin: Origin) -> RunResult:
     records = _records(folder, plan.units)
-    complete = all(record.status == DONE for record in records)
-    about = {"complete": complete, "units": len(records), "data": asdict(origin)}
+    done = [record.unit.folder(folder) for record in records if record.status == DONE]
+    result = RunResult(folder, records, _without_text(parts_of(done, "answers")))
+    about = {
+        "complete": result.exit_code == 0,
+        "ended": not result.failures,
+        "units": len(records),
+        "data": asdict(origin),
+    }
     merge(folder, plan.listed, records, about=about)
-    return records
+    return result
 
 
 def _records(folder: RunFolder, units: Sequence[Unit]) -> tuple[UnitRecord, ...]:

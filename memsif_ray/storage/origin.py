@@ -72,6 +72,5 @@ def refuse_changed_data(origin: Origin, runs: Path) -> None:
 
 def _unended(runs: Path) -> Iterator[tuple[Path, Origin]]:
     for file in sorted(runs.glob(f"*/{_FILE}")):
-        ended = (RunFolder(file.parent).tables.about() or {}).get("complete", False)
-        if not ended:
+        if not RunFolder(file.parent).ended():
             yield file.parent, Origin(**read_json(file))

@@ -81,6 +81,13 @@ class RunFolder:
         """All units together; sealed by the manifest."""
         return SealedFolder(self.path / "tables", self.path / "manifest.json")
 
+    def ended(self) -> bool:
+        """Whether the tables are whole and no unit is left to do. Answers may be missing all the same."""
+        said = self.tables.about()
+        return said is not None and bool(
+            said.get("ended", said["complete"])
+        )  # manifests were once without it
+
 
 def run_folder(config: RunConfig, data_sha256: str) -> RunFolder:
     """Where this run belongs: the same meaning gives the same folder, whatever the machine or speed."""

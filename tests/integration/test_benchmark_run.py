@@ -7,10 +7,12 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 
 from jobs.benchmark import main
+from memsif_ray.clients.scripted import reasonable
 from memsif_ray.clients.scripted_server import Fault, scripted_server
 from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.runtime.benchmark import run_benchmark, run_building
@@ -138,6 +140,27 @@ def test_a_failed_run_still_has_a_row_per_question(ten_conversations, tmp_path):
     assert set(failed["conversation_id"]) == {"conv-3"}
     assert (failed["error"] != "").all()
     assert {record.conversation_id for record in result.failures} == {"conv-3"}
+
+
+def test_a_run_whose_replies_cannot_be_used_has_ended_but_is_not_complete(ten_conversations, tmp_path):
+    def silent(request):
+        if "Short answer" in request.user and f"{marker(5)}, 1?" in request.user:
+            return ""
+        return reasonable(request)
+
+    with scripted_server(silent) as server:
+        config = run_config(ten_conversations, tmp_path, server.base_url, methods=["naive-rag"])
+        first = run_benchmark(config, progress=False)
+        calls = len(server.bodies)
+        again = run_benchmark(config, progress=False)
+        assert len(server.bodies) == calls  # asking until a reply happens to fit would be choosing
+    for result in (first, again):
+        assert (result.failures, result.unanswered, result.exit_code) == ((), 1, 1)
+        assert result.report()[0] == "failed: 1 questions: the model's replies cannot be used; final"
+    manifest = first.folder.tables.about()
+    assert (manifest["complete"], manifest["ended"]) == (False, True)
+    lost = tables_of(first.folder)["answers"].filter(pl.col("answer").is_null())
+    assert lost["conversation_id"].to_list() == ["conv-5"]
 
 
 def test_a_shard_that_dies_in_the_middle_of_a_question_loses_nothing(ten_conversations, tmp_path):
