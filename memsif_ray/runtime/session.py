@@ -39,6 +39,7 @@ def ray_session(execution: ExecutionConfig, *, env: Mapping[str, str] | None = N
         ConfigError: When the named cluster cannot be reached.
         ServiceError: When a local Ray does not start.
     """
+    _set_up_data()
     if ray.is_initialized():
         yield
         return
@@ -47,7 +48,6 @@ def ray_session(execution: ExecutionConfig, *, env: Mapping[str, str] | None = N
         _start()
     else:
         _connect(address, env or {})
-    _quiet_data()
     try:
         yield
     finally:
@@ -107,9 +107,14 @@ def _refuse_dead(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE_S).close()
 
 
-def _quiet_data() -> None:
-    """Process-wide, hence here: our own progress replaces Ray Data's, and what fails is raised anyway."""
+def _set_up_data() -> None:
+    """Process-wide, hence here: our own progress replaces Ray Data's, and what fails is raised anyway.
+
+    Ray Data gives up where no row came out for half an hour, but one conversation may rightly take a slow
+    model hours; every call of a model has its own deadline.
+    """
     context = DataContext.get_current()
+    context.execution_no_progress_timeout_s = -1
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)

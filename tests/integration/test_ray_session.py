@@ -8,10 +8,12 @@ import sys
 
 import pytest
 import ray
+from ray.data import DataContext
 
 from memsif_ray.config import ExecutionConfig
 from memsif_ray.errors import ConfigError
 from memsif_ray.runtime.bounded import map_bounded
+from memsif_ray.runtime.pool import through_pool
 from memsif_ray.runtime.session import ray_session
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("local_ray")]
@@ -35,6 +37,25 @@ def gate_class():
             return self.most
 
     return Gate
+
+
+def slow_class():
+    class Slow:
+        def __init__(self, seconds, most):
+            self.seconds = seconds
+
+        async def __call__(self, batch):
+            await asyncio.sleep(self.seconds)
+            return batch
+
+    return Slow
+
+
+def test_a_row_may_take_longer_than_ray_data_would_wait():
+    DataContext.get_current().execution_no_progress_timeout_s = 1
+    with ray_session(ExecutionConfig()):
+        rows = list(through_pool(slow_class(), 4, [{"row": 1}], execution=ExecutionConfig(shards=1)))
+    assert rows == [{"row": 1}]
 
 
 def test_an_existing_connection_is_used_and_left_open():
