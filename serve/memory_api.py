@@ -16,7 +16,7 @@ from ray.serve import Application
 from ray.serve.handle import DeploymentHandle
 
 from memsif_ray.api.app import make_app
-from memsif_ray.api.settings import ApiSettings
+from memsif_ray.api.settings import ApiSettings, Replica
 from memsif_ray.clients.chat_upstream import HttpUpstream
 from memsif_ray.clients.embedders import make_embedder
 from memsif_ray.config import Strict
@@ -91,6 +91,7 @@ class MemoryApi:
             args.api,
             upstream=HttpUpstream(args.memory.model) if args.chat else None,
             embedder=make_embedder(args.memory.embedder) if args.embeddings else None,
+            replica=_replica(args.replicas),
         )
         if args.listen is not None:
             self._listener = Listener(app, args.listen)
@@ -111,6 +112,10 @@ class MemoryApi:
         """Called and awaited by Serve, when the app has finished what it was asked."""
         if self._listener is not None:
             await self._listener.close()
+
+
+def _replica(of: int) -> Replica:
+    return Replica(serve.get_replica_context().replica_id.unique_id, of) if of > 1 else Replica()
 
 
 def app(args: MemoryArgs) -> Application:

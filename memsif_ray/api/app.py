@@ -44,7 +44,7 @@ from memsif_ray.api.routes import (
     tenant,
 )
 from memsif_ray.api.routes.health import Readiness
-from memsif_ray.api.settings import ApiSettings
+from memsif_ray.api.settings import ApiSettings, Replica
 from memsif_ray.api.work import Bounded, Work
 from memsif_ray.ports import Embedder
 from memsif_ray.service.backend import Backend
@@ -73,6 +73,7 @@ def make_app(
     *,
     upstream: ChatUpstream | None = None,
     embedder: Embedder | None = None,
+    replica: Replica | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> FastAPI:
     """The memory API over a backend, which the app closes when it ends.
@@ -83,17 +84,21 @@ def make_app(
         settings: Limits; by default those for a laptop.
         upstream: The model behind `/v1/chat/completions`; without one there is no such address.
         embedder: The model behind `/v1/embeddings`, likewise.
+        replica: Which of several servers this is; by default the only one.
         clock: Seconds, for rate limits.
     """
     settings = settings or ApiSettings()
-    metrics = Metrics()
+    replica = replica or Replica()
+    metrics = Metrics(replica.name)
     work = Work(metrics)
     app = FastAPI(
         title="MemSIF memory API",
         version=__version__,
         description=_ABOUT,
         lifespan=_lifespan,
-        middleware=_layers(keys, settings, metrics=metrics, work=work, buckets=Buckets(clock)),
+        middleware=_layers(
+            keys, settings, metrics=metrics, work=work, buckets=Buckets(clock, replicas=replica.of)
+        ),
         redirect_slashes=False,
         docs_url=None,  # `mount_manual` needs no network
         redoc_url=None,

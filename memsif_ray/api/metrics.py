@@ -1,10 +1,17 @@
-"""What Prometheus sees. Labels are routes, statuses and kinds: never a tenant, a key or an id."""
+"""What Prometheus sees. Labels are routes, statuses and kinds: never a tenant, a key or an id.
+
+Where several servers stand behind one address, a scrape shows one of them, under its name in the label
+`replica`: their numbers never mix, and rates want a window of several scrapes. What is told of the shards is
+the same at all of them, and has no such label.
+"""
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from collections.abc import Iterator
 
-from memsif_ray.service.backend import Backend, ReportsLoad
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+
+from memsif_ray.service.backend import Backend, Load, ReportsLoad
 from memsif_ray.service.models import Usage
 
 _LATENCIES_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -13,9 +20,9 @@ _LATENCIES_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 class Metrics:
     """The counters of one app; each has its own registry, so that two apps in a process do not mix."""
 
-    def __init__(self) -> None:
-        """Start from zero."""
-        self._registry = registry = CollectorRegistry()
+    def __init__(self, replica: str = "") -> None:
+        """Start from zero. `replica` names this server where there are several."""
+        self._registry = registry = _Named(replica)
         route = ("method", "route")
         self._requests = Counter(
             "memsif_requests", "Requests answered", (*route, "status"), registry=registry
@@ -33,12 +40,6 @@ class Metrics:
         )
         self._embedded = Counter("memsif_embedded_texts", "Texts embedded for replies", registry=registry)
         self.in_flight = Gauge("memsif_requests_in_flight", "Requests being worked on", registry=registry)
-        self._queued = Gauge("memsif_queued_writes", "Stored and not digested yet", registry=registry)
-        self._live = Gauge("memsif_live_conversations", "Conversations in memory", registry=registry)
-        self._model_tokens = Gauge(
-            "memsif_model_tokens", "Tokens of all model work since the start", ("kind",), registry=registry
-        )
-        self._calls = Gauge("memsif_model_calls", "Model calls since the start", registry=registry)
 
     def answered(self, *, method: str, route: str, status: int, seconds: float) -> None:
         """Count a reply. `route` is a template, or "" where no route matched."""
@@ -58,11 +59,41 @@ class Metrics:
 
     async def text(self, backend: Backend) -> bytes:
         """All of it in Prometheus' text format."""
-        if isinstance(backend, ReportsLoad):
-            load = await backend.load()
-            self._queued.set(load.queued)
-            self._live.set(load.live_conversations)
-            self._model_tokens.labels("prompt").set(load.usage.prompt_tokens)
-            self._model_tokens.labels("completion").set(load.usage.completion_tokens)
-            self._calls.set(load.usage.model_calls)
-        return generate_latest(self._registry)
+        own = generate_latest(self._registry)
+        if not isinstance(backend, ReportsLoad):
+            return own
+        return own + generate_latest(_of_load(await backend.load()))
+
+
+class _Named(CollectorRegistry):
+    """Gives every sample the name of its server."""
+
+    def __init__(self, replica: str) -> None:
+        super().__init__()
+        self._labels = {"replica": replica} if replica else {}
+
+    def collect(self) -> Iterator[Metric]:
+        for metric in super().collect():
+            metric.samples = [
+                sample._replace(labels={**sample.labels, **self._labels}) for sample in metric.samples
+            ]
+            yield metric
+
+
+def _of_load(load: Load) -> CollectorRegistry:
+    """How many shards answer; sums over them only when all do, for a part would look like a loss."""
+    registry = CollectorRegistry()
+    Gauge("memsif_shards_up", "Shards that answer", registry=registry).set(load.shards_up)
+    if load.shards_up < load.shards:
+        return registry
+    Gauge("memsif_queued_writes", "Stored and not digested yet", registry=registry).set(load.queued)
+    Gauge("memsif_live_conversations", "Conversations in memory", registry=registry).set(
+        load.live_conversations
+    )
+    tokens = Gauge(
+        "memsif_model_tokens", "Tokens of all model work since the start", ("kind",), registry=registry
+    )
+    tokens.labels("prompt").set(load.usage.prompt_tokens)
+    tokens.labels("completion").set(load.usage.completion_tokens)
+    Gauge("memsif_model_calls", "Model calls since the start", registry=registry).set(load.usage.model_calls)
+    return registry

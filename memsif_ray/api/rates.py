@@ -25,9 +25,10 @@ class _Bucket:
 class Buckets:
     """Token buckets by name: each holds a minute's worth and fills evenly."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """`clock` gives seconds; only differences matter."""
+    def __init__(self, clock: Callable[[], float], *, replicas: int = 1) -> None:
+        """Limits are those of so many together. `clock` gives seconds; only differences matter."""
         self._clock = clock
+        self._replicas = replicas
         self._buckets: dict[str, _Bucket] = {}
 
     def take(self, per_minute: Mapping[str, int]) -> float:
@@ -36,18 +37,19 @@ class Buckets:
         Returns:
             Seconds until all of them will have one; 0.0 when they had.
         """
-        buckets = {name: self._filled(name, limit) for name, limit in per_minute.items()}
-        missing = [(1 - bucket.tokens) * 60 / per_minute[name] for name, bucket in buckets.items()]
+        ours = {name: limit / self._replicas for name, limit in per_minute.items()}
+        buckets = {name: self._filled(name, limit) for name, limit in ours.items()}
+        missing = [(1 - bucket.tokens) * 60 / ours[name] for name, bucket in buckets.items()]
         wait_s = max(0.0, *missing)
         if wait_s == 0.0:
             for bucket in buckets.values():
                 bucket.tokens -= 1
         return wait_s
 
-    def _filled(self, name: str, per_minute: int) -> _Bucket:
-        now = self._clock()
-        bucket = self._buckets.setdefault(name, _Bucket(per_minute, now))
-        bucket.tokens = min(per_minute, bucket.tokens + (now - bucket.filled_at) * per_minute / 60)
+    def _filled(self, name: str, per_minute: float) -> _Bucket:
+        now, room = self._clock(), max(1.0, per_minute)  # with less no token would ever fit in
+        bucket = self._buckets.setdefault(name, _Bucket(room, now))
+        bucket.tokens = min(room, bucket.tokens + (now - bucket.filled_at) * per_minute / 60)
         bucket.filled_at = now
         return bucket
 

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pydantic import Field, field_validator
 
 from memsif_ray.config import Strict
 
 MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """Which of several equal servers behind one address this is.
+
+    Attributes:
+        name: Label of its metrics; "" when it is the only one.
+        of: How many there are. Each grants its part of the requests per minute, so that together they grant
+            no more than the limit; that costs a client a little where they are not asked evenly, and spares
+            every request a question to whoever else would count.
+    """
+
+    name: str = ""
+    of: int = 1
 
 
 class TenantLimits(Strict):

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from datetime import datetime
 from typing import Literal
 
-from memsif_ray.errors import NotFound
+from memsif_ray.errors import MemsifError, NotFound
 from memsif_ray.runtime.memory_lines import ShardLine
 from memsif_ray.runtime.memory_shards import Shards, ShardsConfig, shard_of
 from memsif_ray.service.backend import Backend, Caller, Load, Paging
@@ -41,6 +41,8 @@ from memsif_ray.service.models import (
 from memsif_ray.service.store import MemoryStore
 
 _NAMES_KEPT = 10_000
+_LOAD_S = 2.0
+"""How long metrics wait for a shard: whoever scrapes them has little patience."""
 
 
 class ShardedConversations:
@@ -215,9 +217,12 @@ class ShardedConversations:
         await asyncio.gather(*(line.care(Conversations.check) for line in self._lines))
 
     async def load(self) -> Load:
-        """Of all shards together."""
-        loads = await asyncio.gather(*(line.care(Conversations.load) for line in self._lines))
+        """Of all shards together that answer at once: one that is being restarted does not."""
+        answers = await asyncio.gather(*map(_load_of, self._lines))
+        loads = [load for load in answers if load is not None]
         return Load(
+            shards=len(self._lines),
+            shards_up=len(loads),
             live_conversations=sum(load.live_conversations for load in loads),
             queued=sum(load.queued for load in loads),
             usage=Usage(
@@ -255,6 +260,14 @@ class ShardedConversations:
             if len(self._names) > _NAMES_KEPT:
                 self._names.popitem(last=False)
         return self._line(caller, name)
+
+
+async def _load_of(line: ShardLine) -> Load | None:
+    try:
+        async with asyncio.timeout(_LOAD_S):
+            return await line.care(Conversations.load)
+    except (MemsifError, TimeoutError):
+        return None
 
 
 def _is_a_backend(sharded: ShardedConversations) -> Backend:

@@ -67,11 +67,15 @@ class Load:
         live_conversations: Conversations held in memory.
         queued: Writes that are stored but not digested yet.
         usage: All model work since the start.
+        shards: Processes that keep conversations.
+        shards_up: Those of them that answered; the rest is not in the other numbers.
     """
 
     live_conversations: int
     queued: int
     usage: Usage = Usage()
+    shards: int = 1
+    shards_up: int = 1
 
 
 @runtime_checkable
@@ -79,7 +83,7 @@ class ReportsLoad(Protocol):
     """A backend that can say how busy it is; `/metrics` shows it."""
 
     async def load(self) -> Load:
-        """As it is now."""
+        """As it is now. What does not answer at once is left out, and is no error."""
         ...
 
 

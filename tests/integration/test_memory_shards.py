@@ -88,7 +88,8 @@ async def test_conversations_are_spread_and_each_call_finds_its_owner(backend, c
     assert (await backend.provenance(ANN, found.id)).messages[0].content.endswith(names[0] + ".")
     assert [row.conversation_id for row in (await backend.conversations(ANN, Paging())).results] == names
     await backend.check()
-    assert (await backend.load()).live_conversations == len(names)
+    load = await backend.load()
+    assert (load.live_conversations, load.shards, load.shards_up) == (len(names), 2, 2)
 
 
 async def test_errors_arrive_as_what_they_are(backend):
@@ -167,6 +168,8 @@ async def test_a_keeper_makes_a_shard_again_that_is_gone_for_good(backend, confi
     await backend.ingest(ANN, said("a", "I adopted a greyhound."))
     for number in range(config.shards):
         ray.kill(Shards(config).find(number))
+    gone = await backend.load()
+    assert (gone.shards, gone.shards_up) == (2, 0)
     asking = asyncio.create_task(backend.search(ANN, SearchRequest(conversation_id="a", query="greyhound")))
     await persistently(Keeper(config).check)
     assert (await asking).results

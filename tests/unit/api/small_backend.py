@@ -49,12 +49,14 @@ class SmallBackend:
     Attributes:
         fault: Raised by every method from now on.
         pause: Waited for by every method.
+        busy: What it says about its load, instead of the truth.
         asked: (method, caller) of every call.
     """
 
     def __init__(self):
         self.fault = None
         self.pause = None
+        self.busy = None
         self.asked = []
         self.closed = False
         self.answers = "a reply"
@@ -370,7 +372,7 @@ class SmallBackend:
         return page(AuditEntry, self._audit[caller.tenant], paging)
 
     async def load(self):
-        return Load(
+        return self.busy or Load(
             live_conversations=len(self._kept), queued=0, usage=Usage(prompt_tokens=11, model_calls=4)
         )
 

@@ -19,6 +19,21 @@ def test_a_bucket_holds_a_minute_and_fills_evenly(clock):
     assert [buckets.take({"a": 2}) for _ in range(3)] == [0.0, 0.0, 30.0]
 
 
+def test_replicas_together_grant_no_more_than_the_limit(clock):
+    replicas = [Buckets(clock, replicas=2) for _ in range(2)]
+    taken = [[one.take({"a": 4}) for _ in range(3)] for one in replicas]
+    assert taken == [[0.0, 0.0, 30.0]] * 2
+    clock.now += 30
+    assert [one.take({"a": 4}) for one in replicas] == [0.0, 0.0]
+
+
+def test_a_limit_smaller_than_the_number_of_replicas_still_lets_requests_through(clock):
+    buckets = Buckets(clock, replicas=2)
+    assert [buckets.take({"a": 1}) for _ in range(2)] == [0.0, 120.0]
+    clock.now += 120
+    assert buckets.take({"a": 1}) == 0.0
+
+
 def test_a_refused_request_costs_no_token(clock):
     buckets = Buckets(clock)
     assert buckets.take({"a": 1}) == 0.0

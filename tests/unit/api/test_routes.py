@@ -2,8 +2,11 @@
 
 import pytest
 
+from memsif_ray.api.app import make_app
+from memsif_ray.api.settings import Replica
 from memsif_ray.errors import EmbedderMismatch, RequestRefused, ServiceBusy, ServiceError
-from tests.unit.api.conftest import SECRETS, client_of
+from memsif_ray.service.backend import Load
+from tests.unit.api.conftest import SECRETS, FewKeys, client_of
 
 TURNS = {
     "conversation_id": "c1",
@@ -214,3 +217,23 @@ async def test_metrics_count_routes_and_not_people(app_with):
     assert "memsif_live_conversations 1.0" in text and 'memsif_model_tokens{kind="prompt"} 11.0' in text
     assert "memsif_requests_in_flight 1.0" in text  # this one
     assert not any(word in text for word in ("T1", "key1", "c1", "tea"))
+
+
+async def test_metrics_are_there_while_a_shard_restarts(app_with, backend):
+    backend.busy = Load(1, 5, shards=2, shards_up=1)
+    async with client_of(app_with()) as nobody:
+        reply = await nobody.get("/metrics")
+        assert reply.status_code == 200 and "memsif_shards_up 1.0" in reply.text
+        assert "memsif_queued_writes" not in reply.text and "memsif_model_calls" not in reply.text
+        backend.busy = Load(1, 5, shards=2, shards_up=2)
+        text = (await nobody.get("/metrics")).text
+        assert "memsif_shards_up 2.0" in text and "memsif_queued_writes 5.0" in text
+
+
+async def test_numbers_of_several_servers_do_not_mix(backend):
+    app = make_app(backend, FewKeys(), replica=Replica("r7", 2))
+    async with client_of(app, SECRETS["T1"]) as amy:
+        await amy.get("/v1/usage")
+        text = (await amy.get("/metrics")).text
+    assert 'memsif_requests_total{method="GET",replica="r7",route="/v1/usage",status="200"} 1.0' in text
+    assert "memsif_shards_up 1.0" in text  # which is no server's own
