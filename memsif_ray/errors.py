@@ -8,6 +8,7 @@ MemsifError
 ├── NotFound             nothing of that name, for this caller
 ├── Conflict             somebody changed it first, or it is used for something else
 ├── ReplyInvalid         a model's reply cannot be used; a bounded retry may help
+├── MethodFault          a compared system has a bug: others go on without it
 └── ServiceError         a dependency failed
     ├── ServiceBusy        429, 5xx, time-out: a retry may help
     └── RequestRefused     400: too long, content filter, refused schema: a retry cannot help
@@ -61,6 +62,10 @@ class ReplyInvalid(MemsifError):
     def __str__(self) -> str:
         """Reason first, then what was read."""
         return f"{self.reason}: {self.excerpt!r}" if self.excerpt else self.reason
+
+
+class MethodFault(MemsifError):
+    """The code of a compared system raised something unforeseen; the message says what, and where."""
 
 
 class ServiceError(MemsifError):

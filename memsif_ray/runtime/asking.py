@@ -13,6 +13,7 @@ from memsif_ray.methods.answering import answer_from
 from memsif_ray.methods.base import AnswersItself, MemoryMethod, Tools
 from memsif_ray.packing.policy import Packing, router_of, within_budget
 from memsif_ray.packing.router import Router
+from memsif_ray.runtime.contained import contained
 from memsif_ray.runtime.units import ROW_ERRORS, reason_of
 from memsif_ray.types import Answer, Context, Question
 
@@ -96,7 +97,8 @@ async def _ask(
     started = clock()
     asked = Asked(question, order, Context(()), Answer(question.question_id, None))
     try:
-        found = await method.context(question)
+        with contained(method.name):
+            found = await method.context(question)
         shown, packing = await within_budget(
             found, question, config=config.packing, router=router, tools=tools
         )
@@ -104,7 +106,8 @@ async def _ask(
         answer = await _answer(method, question, asked.context, tools=tools, config=config)
         asked = replace(asked, answer=answer, seconds=clock() - started)
         if config.state == "online":  # else every question meets the memory as it was built
-            await method.learn(question, found)  # a small answer prompt teaches no less
+            with contained(method.name):
+                await method.learn(question, found)  # a small answer prompt teaches no less
     except ROW_ERRORS as exc:
         failure = None if isinstance(exc, ReplyInvalid) else exc
         return replace(asked, answer=replace(asked.answer, error=reason_of(exc)), failure=failure)
@@ -115,7 +118,8 @@ async def _answer(
     method: MemoryMethod, question: Question, context: Context, *, tools: Tools, config: RunConfig
 ) -> Answer:
     if isinstance(method, AnswersItself):
-        return Answer(question.question_id, await method.answer(question, context))
+        with contained(method.name):
+            return Answer(question.question_id, await method.answer(question, context))
     return await answer_from(
         context,
         question,

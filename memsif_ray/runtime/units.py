@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from memsif_ray.clients.openai_http import STRUCTURED_OUTPUT_REFUSED
 from memsif_ray.config import RunConfig
-from memsif_ray.errors import ConfigError, DataError, ReplyInvalid, ServiceError
+from memsif_ray.errors import ConfigError, DataError, MethodFault, ReplyInvalid, ServiceError
 from memsif_ray.storage.inputs import Listed
 from memsif_ray.storage.runs import RunFolder
 from memsif_ray.storage.sealed import SealedFolder
@@ -19,9 +19,9 @@ from memsif_ray.types import CallScope
 
 DONE, INCOMPLETE, FAILED, STOPPED = "done", "incomplete", "failed", "stopped"
 
-ROW_ERRORS = (DataError, ReplyInvalid, ServiceError)
-"""Errors of one unit or one question: recorded, while the others go on. Every other error is a bug or a
-wrong configuration, and stops the run."""
+ROW_ERRORS = (DataError, MethodFault, ReplyInvalid, ServiceError)
+"""Errors of one unit or one question: recorded, while the others go on. Every other error is a bug of the
+harness or a wrong configuration, and stops the run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.methods import make_method
 from memsif_ray.methods.base import MemoryMethod, SeesEvidence
 from memsif_ray.runtime.asking import Asked, ask_in_order, not_asked
+from memsif_ray.runtime.contained import contained
 from memsif_ray.runtime.grading import Graded, graded
 from memsif_ray.runtime.rows import Session
 from memsif_ray.runtime.toolbox import Bench, Toolbox
@@ -39,7 +40,7 @@ from memsif_ray.storage.runs import RunFolder
 
 @dataclass(frozen=True, slots=True)
 class _Blamed:
-    """Says with an error on its way out whose work it ended: a bug stops the run, wherever it ran."""
+    """Says with an error on its way out whose work it ended: a bug of ours stops the run, wherever it ran."""
 
     unit: Unit
 
@@ -97,12 +98,12 @@ class Worker:
         started = time.perf_counter()
         inputs = await asyncio.to_thread(read_inputs, self._folder, unit.conversation_id)
         with self._toolbox.opened(unit.ledger(self._folder), unit.scope) as bench:
-            method = make_method(unit.method, self._config, bench.tools)
-            await method.ingest(inputs.conversation)
+            with contained(unit.method):
+                method = make_method(unit.method, self._config, bench.tools)
+                await method.ingest(inputs.conversation)
+                memory = method.dump()
             self._toolbox.tally.add(built=1)
-        tables = encode_memory(
-            method.dump(), method=unit.method, conversation_id=unit.conversation_id, run=None
-        )
+        tables = encode_memory(memory, method=unit.method, conversation_id=unit.conversation_id, run=None)
         seconds = time.perf_counter() - started
         return await asyncio.to_thread(seal, unit, self._folder, tables, seconds=seconds)
 
@@ -128,12 +129,15 @@ class Worker:
         if built is None or built.status != DONE:
             raise DataError(f"memory was not built: {built.reason if built else 'damaged'}")
         before = await asyncio.to_thread(read_memory, build.folder(self._folder))
-        method = make_method(unit.method, self._config, bench.tools)
-        await method.load(inputs.conversation, before)
-        if isinstance(method, SeesEvidence):
-            method.see_evidence({name: gold.evidence for name, gold in inputs.gold.items()})
+        with contained(unit.method):
+            method = make_method(unit.method, self._config, bench.tools)
+            await method.load(inputs.conversation, before)
+            if isinstance(method, SeesEvidence):
+                method.see_evidence({name: gold.evidence for name, gold in inputs.gold.items()})
         asked, grades = await self._ask_and_grade(method, inputs, bench)
-        return Session(asked, grades, added(before, method.dump()))
+        with contained(unit.method):
+            memory = method.dump()
+        return Session(asked, grades, added(before, memory))
 
     async def _ask_and_grade(
         self, method: MemoryMethod, inputs: Inputs, bench: Bench

@@ -12,6 +12,7 @@ from memsif_ray.errors import ConfigError, RequestRefused, ServiceBusy
 from memsif_ray.evaluation.protocol import question_order
 from memsif_ray.methods.base import Tools
 from memsif_ray.runtime.asking import GIVE_UP_AFTER, ask_in_order
+from memsif_ray.runtime.contained import contained
 from memsif_ray.runtime.grading import graded
 from memsif_ray.types import CallScope, Category, Context, ContextItem, Gold, Question
 
@@ -101,6 +102,32 @@ async def test_one_refused_question_is_one_failed_row_that_teaches_nothing():
     assert sum(one.failure is not None for one in asked.values()) == 1
     assert ("learn", "q3") not in method.log
     assert method.learned == 29
+
+
+@pytest.mark.parametrize("step", ["context", "learn"])
+async def test_a_question_that_a_method_trips_over_is_a_failed_row_and_the_others_are_asked(step):
+    class Tripping(Counting):
+        async def context(self, question):
+            return await self._trip("context", question) or await super().context(question)
+
+        async def learn(self, question, context):
+            await self._trip("learn", question) or await super().learn(question, context)
+
+        async def _trip(self, now, question):
+            if (now, question.question_id) == (step, "q3"):
+                raise KeyError("text")
+
+    asked = {one.question.question_id: one for one in await ask_all(Tripping(), tools_for()[1])}
+    assert [qid for qid, one in asked.items() if one.failure] == ["q3"]
+    assert asked["q3"].answer.error.startswith("MethodFault: KeyError: 'text' (test_asking.py, line ")
+    assert (asked["q3"].answer.text is None) is (step == "context")
+    assert sum(one.answer.text == "an answer" for one in asked.values()) == (29 if step == "context" else 30)
+
+
+@pytest.mark.parametrize("end", [asyncio.CancelledError, KeyboardInterrupt])
+def test_a_cancellation_and_ctrl_c_end_the_work(end):
+    with pytest.raises(end), contained("counting"):
+        raise end
 
 
 async def test_a_dead_endpoint_is_not_asked_thirty_times():

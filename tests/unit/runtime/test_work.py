@@ -1,6 +1,7 @@
 """One unit from beginning to end, without Ray, against a real endpoint that misbehaves on demand."""
 
 import json
+import re
 from datetime import datetime
 
 import pytest
@@ -180,8 +181,10 @@ class Faulty:
         raise self._error
 
 
-@pytest.mark.parametrize("error", [DataError("odd"), ReplyInvalid("not_json"), ServiceBusy("gone")])
-async def test_an_error_raised_on_purpose_costs_that_conversation_only(folder, monkeypatch, error):
+@pytest.mark.parametrize(
+    "error", [DataError("odd"), ReplyInvalid("not_json"), ServiceBusy("gone"), KeyError("memory")]
+)
+async def test_an_error_of_a_method_costs_that_conversation_only(folder, monkeypatch, error):
     monkeypatch.setitem(REGISTRY, "faulty", lambda config, tools: Faulty(error))
     with scripted_server() as server:
         worker = worker_for(folder, server.base_url)
@@ -193,11 +196,25 @@ async def test_an_error_raised_on_purpose_costs_that_conversation_only(folder, m
     assert len(asked.unit.folder(folder).read("answers")) == 4
 
 
-async def test_a_bug_stops_the_run_and_names_the_method_and_the_conversation(folder, monkeypatch):
-    monkeypatch.setitem(REGISTRY, "faulty", lambda config, tools: Faulty(ZeroDivisionError("oops")))
-    with scripted_server() as server, pytest.raises(ZeroDivisionError) as caught:
-        await worker_for(folder, server.base_url).do(Unit("faulty", "vera"))
-    assert caught.value.__notes__ == ["in the build unit of faulty on vera"]
+async def test_a_bug_of_a_method_is_told_with_its_place_and_its_traceback_is_in_the_log(
+    folder, monkeypatch, caplog
+):
+    monkeypatch.setitem(REGISTRY, "faulty", lambda config, tools: Faulty(KeyError("memory")))
+    with scripted_server() as server:
+        built = await worker_for(folder, server.base_url).do(Unit("faulty", "vera"))
+    assert re.fullmatch(
+        r"MethodFault: KeyError: 'memory' \(test_work\.py, line \d+, in ingest\)", built.reason
+    )
+    assert "Traceback" in caplog.text and "raise self._error" in caplog.text
+
+
+async def test_a_bug_of_the_harness_stops_the_run_and_names_the_method_and_the_conversation(folder):
+    def broken():
+        raise ZeroDivisionError("oops")
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        await Worker(RunConfig(), folder, make_toolbox=broken).do(BUILD)
+    assert caught.value.__notes__ == ["in the build unit of naive-rag on vera"]
 
 
 @pytest.mark.parametrize("unit", [BUILD, ASK])
