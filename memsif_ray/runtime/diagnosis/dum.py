@@ -95,18 +95,9 @@ def diagnose_dum(config: RunConfig, *, progress: bool = True) -> DumDiagnosis:
     write_text(subset_file, "".join(f"{name}\n" for name in found))
     # A score that is still to come may change the sample, so compaction waits for the last of them.
     sample = () if scored.failures else stratified_sample(found, COMPACTED)
-    compacted = None
-    if not scored.failures:
-        about = {**_about(config, dataset), "sample": list(sample)}
-        tasks = _compaction_tasks(RunFolder(folder.path), scores, sample, config)
-        compacted = run_tasks(
-            tasks,
-            folder=JobFolder(folder.path / "compaction"),
-            config=config,
-            progress=progress,
-            tables=("recoveries", "compacted_answers"),
-            about=about,
-        )
+    tasks = _compaction_tasks(RunFolder(folder.path), scores, sample, config)
+    about = {**_about(config, dataset), "sample": list(sample)}
+    compacted = None if scored.failures else _compact(tasks, folder, about, config=config, progress=progress)
     recoveries, answers = _judged(compacted)
     points = loss_points(recoveries, answers)
     _losses(folder).write({"compaction_losses": [encode(points, COMPACTION_LOSSES)]}, {})
@@ -140,6 +131,24 @@ def _score(
         progress=progress,
         tables=("evidence_scores",),
         about=_about(config, dataset),
+    )
+
+
+def _compact(
+    tasks: Sequence[CompactionTask],
+    folder: JobFolder,
+    about: Mapping[str, Any],
+    *,
+    config: RunConfig,
+    progress: bool,
+) -> JobResult:
+    return run_tasks(
+        tasks,
+        folder=JobFolder(folder.path / "compaction"),
+        config=config,
+        progress=progress,
+        tables=("recoveries", "compacted_answers"),
+        about=about,
     )
 
 
