@@ -204,3 +204,10 @@ RULES: tuple[tuple[re.Pattern[str], Callable[[Phrase], Span]], ...] = (
     (_pattern(rf"(?P<when>{_COUNTED} from (?:now|today))"), _ahead),
 )
 """Pattern and rule per kind of phrase. Where two phrases overlap, the longer one is meant."""
+
+HINT = re.compile(
+    r"\d|day|week|month|year|last|this|next|tomorrow|tonight"
+    r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec",
+    re.IGNORECASE,
+)
+"""Some of this is in every phrase; looking for it first spares most texts the seventeen patterns."""

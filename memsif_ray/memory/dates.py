@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from memsif_ray.memory.date_phrases import RULES, Phrase
+from memsif_ray.memory.date_phrases import HINT, RULES, Phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,8 @@ def _resolve(text: str, today: date, *, past: bool) -> tuple[TimeRef, ...]:
 
 
 def _candidates(text: str, today: date, past: bool) -> Iterator[TimeRef]:
+    if HINT.search(text) is None:
+        return
     for pattern, rule in RULES:
         for match in pattern.finditer(text):
             try:
