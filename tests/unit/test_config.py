@@ -100,3 +100,7 @@ def test_the_sweeps_that_ship_are_the_papers(pytestconfig):
     assert load_run_config(folder / "ablations.yaml").methods == ("memsif", "ablations")
     states = [(config.state, config.order) for _, config in load_sweep(folder / "state.yaml")]
     assert states == [("online", "fixed"), ("online", "per-run"), ("cold", "fixed")]
+    budgets = [config for _, config in load_sweep(folder / "budgets.yaml")]
+    assert [config.packing.budget for config in budgets] == [128, 256, 512, 1024, 2048]
+    # A method that offers fewer tokens than the cap would have a flat curve for no reason of its own.
+    assert all(config.memory.retrieval.context_tokens == 2048 for config in budgets)
