@@ -36,7 +36,7 @@ def written(root: Path, name: str, rows: Mapping[str, Sequence[Row]], config: Ro
     needed = ("conversations", "messages", "questions", "gold", "answers", "verdicts", "calls")
     tables = {
         table: [encode([complete(table, row) for row in rows.get(table, [])], TABLES[table])]
-        for table in (*needed, "decisions", "units")
+        for table in (*needed, *rows, "decisions", "units")
     }
     failed = any(row["answer"] is None for row in rows.get("answers", []))
     folder.tables.write(tables, {"complete": not failed})

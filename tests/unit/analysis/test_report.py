@@ -122,6 +122,41 @@ def test_a_failure_tells_what_led_to_it(page):
         assert text in html
 
 
+def test_decisions_about_what_memory_made_of_the_evidence_belong_to_the_story(write_run, tmp_path):
+    """Of pages, windows, batches and segments: whatever a method decides about, if the evidence is in it."""
+    rows = small_run({"memsif": "wrrr", "memoryos": "wrrr", "simplemem": "wrrr", "mem0": "wrrr"})
+    held = {"conversation_id": "a", "message_ids": ["D1:0", "D1:1"]}
+    rows["segments"] = [{**held, "method": "memsif", "segment_id": "seg_0003"}]
+    rows["notes"] = [
+        {**held, "method": "memoryos", "note_id": "page_0007"},
+        {**held, "method": "memoryos", "note_id": "page_0008", "message_ids": ["D1:2"]},
+        {**held, "method": "simplemem", "note_id": "window_0002_01"},
+        {**held, "method": "mem0", "note_id": "m0-0001"},
+    ]
+    about = [
+        ("memsif", "trajectory", "seg_0003"),
+        ("memsif", "boundary", "D1:0"),
+        ("memoryos", "chain", "page_0007"),
+        ("memoryos", "chain", "page_0008"),
+        ("simplemem", "statements", "window_0002"),
+        ("mem0", "update", "Ann/m0-0001"),
+        ("mem0", "extract", "Ann/D1:0"),
+    ]
+    rows["decisions"] = [
+        {"method": m, "conversation_id": c, "kind": kind, "subject_id": subject, "outcome": f"done in {c}"}
+        for m, kind, subject in about
+        for c in "ab"
+    ]
+    page = write_report([write_run("locomo-1", rows)], tmp_path / "out").read_text(encoding="utf-8")
+    told = re.findall(r"(\w+ of [\w/:-]+): done in (\w)", page)
+    assert told == [
+        *[("trajectory of seg_0003", "a"), ("boundary of D1:0", "a")],
+        *[("update of Ann/m0-0001", "a"), ("extract of Ann/D1:0", "a")],
+        ("chain of page_0007", "a"),
+        ("statements of window_0002", "a"),
+    ]
+
+
 def test_failures_are_bounded_with_their_total(write_run, tmp_path):
     run = write_run("locomo-1", small_run({"memsif": "wwww", "naive-rag": "wwww"}))
     html = write_report([run], tmp_path / "out", failures_shown=1).read_text(encoding="utf-8")
