@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from memsif_ray.clients.entities import RuleEntities
-from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
+from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat, reasonable
 from memsif_ray.clients.tokens import EstimatingCounter
-from memsif_ray.config import RunConfig
+from memsif_ray.config import PackingConfig, RunConfig
 from memsif_ray.methods import METHODS, make_method
 from memsif_ray.methods.about import about
 from memsif_ray.methods.base import AnswersItself, SeesEvidence, Tools
+from memsif_ray.packing.policy import within_budget
 from memsif_ray.storage.memories import KINDS, added, encode_memory
 from memsif_ray.storage.tables import decode
 from memsif_ray.types import Category, Conversation, Message, Question
@@ -57,6 +58,18 @@ def tools_for(script=None):
     return Tools(ScriptedChat(script), HashEmbedder(), RuleEntities(), EstimatingCounter(), seed=1)
 
 
+def remembering(request):
+    """Replies from which every method remembers something; `reasonable` ones name no event and no source."""
+    match request.prompt_id:
+        case "mem0/update":
+            return (
+                '{"actions": [{"event": "ADD", "id": 0, "text": "Comet is a greyhound who hates the rain."}]}'
+            )
+        case "lightmem/extract":
+            return '{"facts": [{"source": 1, "fact": "Comet is a greyhound who hates the rain."}]}'
+    return reasonable(request)
+
+
 def made(name, tools):
     method = make_method(name, CONFIG, tools)
     if isinstance(method, SeesEvidence):
@@ -97,6 +110,24 @@ async def test_a_context_stays_within_its_budget_and_names_messages_that_exist(n
         assert used <= (CONFIG.model.context_window if name.startswith("full-context") else BUDGET)
         await method.learn(question, context)
     encode_memory(method.dump(), method=name, conversation_id="c1", run=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("budget", [10, 50])
+async def test_what_an_answer_reads_keeps_the_equal_budget_of_all_methods(name, budget):
+    tools = tools_for(remembering)
+    method = await built(name, SMALL, tools)
+    config, offered, kept = PackingConfig(budget=budget), [], []
+    for question in QUESTIONS:
+        found = await method.context(question)
+        shown, packing = await within_budget(found, question, config=config, router=None, tools=tools)
+        assert tools.tokens.count(shown.text) == packing.tokens <= budget
+        assert {item.text for item in shown.items} <= {item.text for item in found.items}
+        offered.append(tools.tokens.count(found.text))
+        kept.append(packing.tokens)
+        await method.learn(question, found)
+    if name != "abstain":  # the small budget cuts what each method offers, the other leaves some of it
+        assert max(offered) > 10 and (budget < 50 or max(kept) > 0)
 
 
 @pytest.mark.parametrize("name", NAMES)
