@@ -143,6 +143,23 @@ def test_retrieved_candidates_come_from_the_whole_history(local_ray, ten_convers
     assert found.about["evidence"] == "bm25"
 
 
+def test_a_judge_grades_what_the_actions_made(local_ray, ten_conversations, tmp_path):
+    with scripted_server() as server:
+        plain = configured(ten_conversations, tmp_path / "out", server.base_url, utility="judge")
+        job = label_actions(RunConfig.model_validate(plain), progress=False)
+        judged = [body for body in server.bodies if "label" in str(body.get("response_format"))]
+        calls = len(server.bodies)
+        label_actions(RunConfig.model_validate(plain), progress=False)
+        assert len(server.bodies) == calls
+    assert job.exit_code == 0 and judged
+    labels = pl.DataFrame(pl.from_arrow(job.folder.tables.read("labels")))
+    assert set(labels["utility"]) == {0.0, 1.0}
+    assert labels["grader"].unique().to_list() == ["memsif"]
+    metered = pl.DataFrame(pl.from_arrow(job.folder.tables.read("calls")))
+    assert metered.filter(stage="judge").height == len(judged) < labels.height
+    assert read_labels(job.folder.path).about["grader"] == "memsif by scripted"
+
+
 def is_answer(body: dict) -> bool:
     return "Short answer:" in body["messages"][-1]["content"]
 
