@@ -63,7 +63,8 @@ class GroupCommit:
             return
         try:
             with self._transaction() as connection:
-                tell = [_attempted(connection, change) for change in group]
+                attempt = _done if len(group) == 1 else _attempted  # nobody to be spared one's failure
+                tell = [attempt(connection, change) for change in group]
         except BaseException as exc:  # noqa: BLE001 - it belongs to those who wait, whatever it is
             tell = [_telling(change, exc) for change in group]
         self._tell(group, tell)
@@ -82,6 +83,11 @@ class GroupCommit:
                 told()
 
 
+def _done(connection: Connection, change: _Change) -> Callable[[], None]:
+    result = change.work(connection)
+    return lambda: change.outcome.set_result(result)
+
+
 def _attempted(connection: Connection, change: _Change) -> Callable[[], None]:
     """What to tell once the transaction is committed.
 
@@ -90,12 +96,11 @@ def _attempted(connection: Connection, change: _Change) -> Callable[[], None]:
     """
     try:
         with connection.begin_nested():
-            result = change.work(connection)
+            return _done(connection, change)
     except BaseException as exc:  # noqa: BLE001 - it belongs to the one who waits, whatever it is
         if not connection.connection.driver_connection.in_transaction:  # type: ignore[union-attr]
             raise
         return _telling(change, exc)
-    return lambda: change.outcome.set_result(result)
 
 
 def _telling(change: _Change, failure: BaseException) -> Callable[[], None]:
