@@ -23,7 +23,7 @@ from memsif_ray.service.settings import ServiceConfig
 from memsif_ray.storage.sql.location import store_url
 from serve.listening import Address, free_port
 from serve.local_models import HOST, local_models
-from serve.memory_api import MemoryArgs, memory_application
+from serve.memory_api import KEEPER, MemoryArgs, memory_application
 
 _ONE_MACHINE = {"node:__internal_head__": 0.001}
 """Ray's own mark of the head. The models listen to their machine only, so all must be on the same."""
@@ -78,6 +78,6 @@ def app(args: LaptopArgs) -> Application:
         None if args.base_url else model.model_copy(update={"base_url": None}),
         None if args.embedder_url else embedder.model_copy(update={"base_url": None}),
     )
-    before = [local_models(port, *ours, placement=_ONE_MACHINE)] if any(ours) else []
+    before = [local_models(port, *ours, placement=_ONE_MACHINE, needed_by=KEEPER)] if any(ours) else []
     api = ApiSettings(per_minute=args.per_minute)
     return memory_application(MemoryArgs(memory=shards, api=api, keys=args.keys, listen=args.listen), *before)

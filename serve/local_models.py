@@ -16,6 +16,7 @@ from memsif_ray.clients.embedded.weights import find_model
 from memsif_ray.clients.embedders import make_embedder
 from memsif_ray.config import EmbedderConfig, ModelConfig
 from memsif_ray.errors import ServiceBusy
+from serve.endings import Deployment, await_end
 from serve.listening import Address, Listener
 
 HOST = "127.0.0.1"
@@ -26,9 +27,10 @@ class LocalModels:
     """One replica: engine, embedder and their HTTP server belong to it and end with it."""
 
     async def __init__(  # type: ignore[misc]  # Serve awaits it
-        self, port: int, model: ModelConfig | None, embedder: EmbedderConfig | None
+        self, port: int, model: ModelConfig | None, embedder: EmbedderConfig | None, needed_by: Deployment
     ) -> None:
         """Start what is asked for."""
+        self._needed_by = needed_by
         self._engine = await _engine(model) if model else None
         made = make_embedder(embedder) if embedder else None
         if made is not None:
@@ -46,6 +48,7 @@ class LocalModels:
 
     async def __del__(self) -> None:
         """Called and awaited by Serve."""
+        await await_end(self._needed_by)
         await self._listener.close()
         if self._engine is not None:
             await self._engine.aclose()
@@ -61,13 +64,18 @@ async def _engine(model: ModelConfig) -> EmbeddedEngine:
 
 
 def local_models(
-    port: int, model: ModelConfig | None, embedder: EmbedderConfig | None, *, placement: Mapping[str, float]
+    port: int,
+    model: ModelConfig | None,
+    embedder: EmbedderConfig | None,
+    *,
+    placement: Mapping[str, float],
+    needed_by: Deployment,
 ) -> Application:
     """The deployment, to be bound into an application. It claims no CPU: it shares them with the others."""
     deployed = serve.deployment(
         name="local-models",
         ray_actor_options={"num_cpus": 0, "resources": dict(placement)},
-        graceful_shutdown_timeout_s=_GRACE_S,
+        graceful_shutdown_timeout_s=needed_by.grace_s + _GRACE_S,
     )(LocalModels)
-    application: Application = deployed.bind(port, model, embedder)
+    application: Application = deployed.bind(port, model, embedder, needed_by)
     return application

@@ -25,11 +25,14 @@ from memsif_ray.logs import log_as_json
 from memsif_ray.runtime.memory_router import ShardedConversations
 from memsif_ray.runtime.memory_shards import Keeper, ShardsConfig
 from memsif_ray.storage.sql import SqlStore, open_store
+from serve.endings import Deployment, await_end
 from serve.listening import Address, Listener
 
 _HEALTH_S = 5.0
-_GRACE_S = 45.0
-"""Longer than a shard takes to drain, and than an API replica waits for its requests."""
+_API = Deployment("memory-api", grace_s=45.0)
+"""Its grace is longer than a replica waits for its requests."""
+KEEPER = Deployment("memory-keeper", grace_s=_API.grace_s + 45.0)
+"""Its grace is longer than the shards take to drain, which begins when nobody calls them any more."""
 _SPARE_REQUESTS = 64
 """Serve's limit lies above the app's, so that a client is refused with the app's words and Retry-After."""
 
@@ -68,7 +71,11 @@ class MemoryKeeper:
         await self._keeper.check()
 
     async def __del__(self) -> None:
-        """Called and awaited by Serve when the application ends."""
+        """Called and awaited by Serve when the application ends.
+
+        First the API: a chat that is being answered still wants to be remembered.
+        """
+        await await_end(_API)
         await self._keeper.end()
 
 
@@ -133,19 +140,19 @@ def memory_application(args: MemoryArgs, *before: Application) -> Application:
         raise ConfigError("memory.model.base_url is missing; serve.laptop:app serves the embedded model too")
     resources = {"num_cpus": 0, "resources": dict(args.memory.placement)}
     keeper = serve.deployment(
-        name="memory-keeper",
+        name=KEEPER.name,
         ray_actor_options=resources,
         health_check_period_s=_HEALTH_S,
-        graceful_shutdown_timeout_s=_GRACE_S,
+        graceful_shutdown_timeout_s=KEEPER.grace_s,
     )(MemoryKeeper)
     api = serve.deployment(
-        name="memory-api",
+        name=_API.name,
         num_replicas=args.replicas,
         ray_actor_options=resources,
         max_ongoing_requests=args.api.max_in_flight + _SPARE_REQUESTS,
         max_queued_requests=args.api.max_in_flight,
         health_check_period_s=_HEALTH_S,
-        graceful_shutdown_timeout_s=_GRACE_S,
+        graceful_shutdown_timeout_s=_API.grace_s,
     )(serve.ingress()(MemoryApi))
     application: Application = api.bind(args, keeper.bind(args.memory, *before))
     return application

@@ -67,6 +67,8 @@ def serve(
             f"--host {host} lets other machines in: add --keys, and make one with memsif keys add"
         )
     _refuse_taken(host, port)
+    from memsif_ray.config import ExecutionConfig
+    from memsif_ray.runtime.session import ray_session
     from serve.laptop import LaptopArgs
 
     given = {
@@ -82,9 +84,10 @@ def serve(
         "listen": {"host": host, "port": port},
     }
     args = LaptopArgs.model_validate({k: v for k, v in given.items() if v is not None})
-    with stdout_kept_clean(), _stopping() as stop:
+    with stdout_kept_clean():
         _prepare(args)
-        with _running(args):
+        # Ray's core takes SIGTERM for itself when it starts, so we listen for it after that.
+        with ray_session(ExecutionConfig()), _stopping() as stop, _running(args):
             url = f"http://{_address(host, port)}"
             _await_ready(url, stop)
             if not stop.is_set():
@@ -108,23 +111,20 @@ def _prepare(args: LaptopArgs) -> None:
 def _running(args: LaptopArgs) -> Iterator[None]:
     from ray import serve as ray_serve
 
-    from memsif_ray.config import ExecutionConfig
-    from memsif_ray.runtime.session import ray_session
     from serve.laptop import app
 
-    with ray_session(ExecutionConfig()):
-        with _told("did not start"):
-            if ray_serve.status().applications:
-                raise ConfigError("Ray Serve already runs on this cluster: deploy serve/laptop.yaml there")
-            logging.getLogger("ray.serve").setLevel(logging.WARNING)
-            ray_serve.start(proxy_location="Disabled")  # the replica listens itself
-        try:
-            _deploy(app(args))
-            yield
-        finally:
-            with _told("did not end in good order; what was acknowledged is stored"):
-                ray_serve.delete(_APP)
-                ray_serve.shutdown()  # type: ignore[no-untyped-call]
+    with _told("did not start"):
+        if ray_serve.status().applications:
+            raise ConfigError("Ray Serve already runs on this cluster: deploy serve/laptop.yaml there")
+        logging.getLogger("ray.serve").setLevel(logging.WARNING)
+        ray_serve.start(proxy_location="Disabled")  # the replica listens itself
+    try:
+        _deploy(app(args))
+        yield
+    finally:
+        with _told("did not end in good order; what was acknowledged is stored"):
+            ray_serve.delete(_APP)
+            ray_serve.shutdown()  # type: ignore[no-untyped-call]
 
 
 @contextmanager

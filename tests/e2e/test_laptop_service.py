@@ -1,17 +1,22 @@
 """The README's path: start, remember, ask, see why; stop, start again, and ask the same."""
 
+import asyncio
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import httpx
 import pytest
 
-from memsif_ray.clients.scripted_server import scripted_server
+from memsif_ray.clients.scripted_server import Fault, scripted_server
+from memsif_ray.service.backend import LOCAL_TENANT
+from memsif_ray.storage.sql import open_store
+from memsif_ray.storage.sql.location import file_url
 
 START_S = 420
 QUESTION = {"conversation_id": "diary", "question": "What is the name of the greyhound?", "learn": False}
@@ -24,8 +29,11 @@ def free_port():
 
 
 @contextmanager
-def service(data, port, *options):
-    """`memsif serve` as a person runs it: used when it says that it is ready, stopped by Ctrl-C."""
+def service(data, port, *options, ended_by=signal.SIGINT):
+    """`memsif serve` as a person runs it: used when it says that it is ready, stopped by Ctrl-C.
+
+    Or by SIGTERM, as by an operating system, which tells the one process that it started.
+    """
     command = [sys.executable, "-m", "memsif_ray", "serve", "--port", str(port), "--data", str(data)]
     log = data.parent / f"{port}-{time.monotonic_ns()}.log"
     with log.open("w") as stderr:
@@ -40,7 +48,8 @@ def service(data, port, *options):
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300) as client:
             await_ready(client, process, log)
             yield client
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
+            # A terminal tells the whole group.
+            (os.killpg if ended_by is signal.SIGINT else os.kill)(process.pid, ended_by)
         assert process.wait(120) == 0, log.read_text()
     finally:
         process.kill()
@@ -97,6 +106,52 @@ def test_what_was_told_is_there_after_a_restart(tmp_path):
     assert answer
     assert any("Comet" in text for _, text, _ in evidence)
     assert all(one["messages"] for one in why)
+
+
+CHAT = {
+    "model": "scripted",
+    "user": "diary",
+    "messages": [{"role": "user", "content": "Comet is asleep now. Good night!"}],
+}
+
+
+def is_chat(body):
+    return body["messages"][-1] == CHAT["messages"][0]
+
+
+def slow_to_chat(_arrival, body):
+    """The chat model takes longer than everything but the API takes to end."""
+    return Fault(hang_s=10.0) if is_chat(body) else None
+
+
+async def stored(data):
+    """Operations of the conversation, and what was said in it, as the next process would find them."""
+    store = await open_store(file_url(data / "memory.db"))
+    row = await store.conversation(LOCAL_TENANT, "diary")
+    said = [message.content for message in await store.messages(row.key)]
+    waiting = await store.unfinished()
+    await store.close()
+    return said, waiting
+
+
+@pytest.mark.ray
+def test_a_request_in_flight_is_answered_and_remembered_when_the_service_is_told_to_end(tmp_path):
+    data, port = tmp_path / "memory", free_port()
+    with scripted_server(faults=slow_to_chat) as server, ThreadPoolExecutor() as threads:
+        url = server.base_url
+        options = ("--base-url", url, "--model", "scripted", "--embedder", "hash-64", "--embedder-url", url)
+        with service(data, port, *options, ended_by=signal.SIGTERM) as client:
+            remember(client)
+            address = f"http://127.0.0.1:{port}/v1/chat/completions"
+            chat = threads.submit(httpx.post, address, json=CHAT, timeout=300)
+            while not any(map(is_chat, server.bodies)):  # until the chat model has it
+                assert not chat.done(), chat.result().text
+                time.sleep(0.05)
+        reply = chat.result()
+    assert reply.status_code == 200 and reply.json()["memsif"]["operation_id"]
+    said, waiting = asyncio.run(stored(data))
+    assert said[2] == CHAT["messages"][0]["content"] and len(said) == 4
+    assert not waiting, "the turn was digested before the shards ended"
 
 
 @pytest.mark.ray
