@@ -49,8 +49,9 @@ def llmlingua(model: str) -> Compressor:
     """
     if importlib.util.find_spec("llmlingua") is None:
         raise ConfigError(
-            "lightmem compresses with LLMLingua-2, which is not installed: pip install llmlingua, "
-            "or run lightmem:nocompress"
+            "lightmem compresses with LLMLingua-2, which is not installed: pip install "
+            f"'memsif-ray[compressor]', whose weights ({model}) come from a model hub or the folder named by "
+            "baselines.lightmem.compressor; or run lightmem:nocompress"
         )
     return _LLMLingua(model)
 

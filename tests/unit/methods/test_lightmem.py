@@ -308,7 +308,7 @@ async def test_with_a_compressor_models_read_compressed_messages():
 
 @pytest.mark.skipif(importlib.util.find_spec("llmlingua") is not None, reason="the compressor is installed")
 def test_without_the_package_the_published_variant_names_the_remedy():
-    with pytest.raises(ConfigError, match=r"pip install llmlingua.*lightmem:nocompress"):
+    with pytest.raises(ConfigError, match=r"memsif-ray\[compressor\].*weights.*lightmem:nocompress"):
         method_of("lightmem", tools_for())
 
 
