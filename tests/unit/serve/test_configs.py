@@ -85,6 +85,37 @@ def test_presets_fit_rays_own_class(model):
     assert config.engine_kwargs["default_chat_template_kwargs"] == {"enable_thinking": False}
 
 
+def test_without_a_gpu_the_llm_fits_a_machine_of_two_cores():
+    pytest.importorskip("transformers")
+    from ray.llm._internal.serve.core.configs.llm_config import LLMConfig
+
+    config = LLMConfig.model_validate(llm_config(LlmArgs(model="qwen3-32b", device="cpu")))
+    assert config.accelerator_config.kind == "cpu"
+    assert config.engine_kwargs["tensor_parallel_size"] == 1
+    assert config.engine_kwargs["enforce_eager"] is True
+    # Worker and ingress claim a CPU each.
+    assert config.deployment_config["ray_actor_options"]["num_cpus"] == 0
+    with pytest.raises(ValidationError, match="CPU-only"):
+        LLMConfig.model_validate(llm_config(LlmArgs(device="cpu", accelerator="L4")))
+
+
+def test_arguments_of_the_engine_win_and_are_json_on_the_command_line():
+    written = LlmArgs.model_validate({"engine": '{"max_model_len": 512, "quantization": "awq"}'})
+    assert written == LlmArgs(engine={"max_model_len": 512, "quantization": "awq"})
+    engine = llm_config(written)["engine_kwargs"]
+    assert (engine["max_model_len"], engine["quantization"]) == (512, "awq")
+    assert engine["enable_prefix_caching"] is True
+    with pytest.raises(ValidationError):
+        LlmArgs.model_validate({"engine": "quantization=awq"})
+
+
+def test_replies_are_held_to_a_schema_without_blanks_and_after_any_thoughts():
+    plain = llm_config(LlmArgs())["engine_kwargs"]
+    assert plain["structured_outputs_config"] == {"backend": "xgrammar", "disable_any_whitespace": True}
+    assert "reasoning_parser" not in plain
+    assert llm_config(LlmArgs(thinking=True))["engine_kwargs"]["reasoning_parser"] == "qwen3"
+
+
 def test_without_vllm_the_llm_says_what_to_install():
     try:
         import vllm  # noqa: F401
