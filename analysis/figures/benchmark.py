@@ -43,6 +43,7 @@ def tradeoff(rows: Sequence[Row]) -> Figure | None:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.tick_params(axis="x", labelsize=7)
         axes.minorticks_off()
         axes.set_xlabel("tokens per question (log scale)", fontsize=9)
         axes.set_title(_METRICS[metric], fontsize=10, loc="left")
