@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import model_validator
 
-from memsif_ray.service.models.words import Model, Text
+from memsif_ray.service.models.words import LocalTime, Model, Text
 
 
 class Memory(Model):
@@ -28,10 +28,10 @@ class Memory(Model):
     text: str
     status: str
     version: int
-    ingested_at: datetime
-    event_time: datetime | None = None
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
+    ingested_at: LocalTime
+    event_time: LocalTime | None = None
+    valid_from: LocalTime | None = None
+    valid_to: LocalTime | None = None
     replaced_by: str | None = None
     message_ids: tuple[str, ...] = ()
     segment_ids: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class HistoryEntry(Model):
     op: str
     text: str
     status: str
-    at: datetime
+    at: LocalTime
     decided_by: str
     reason: str
     targets: tuple[str, ...] = ()

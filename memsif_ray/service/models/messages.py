@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from memsif_ray.service.models.words import MAX_BATCH, ConversationId, Metadata, Model, Name, Text
+from memsif_ray.service.models.words import MAX_BATCH, ConversationId, LocalTime, Metadata, Model, Name, Text
 
 
 class MessageIn(Model):
@@ -71,5 +71,5 @@ class SourceMessage(Model):
     role: str
     name: str
     content: str
-    timestamp: datetime
+    timestamp: LocalTime
     metadata: dict[str, JsonValue] = {}

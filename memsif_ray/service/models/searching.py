@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from memsif_ray.service.models.accounts import Usage
 from memsif_ray.service.models.messages import SourceMessage
-from memsif_ray.service.models.words import ConversationId, Model, Name, Policy, Text
+from memsif_ray.service.models.words import ConversationId, LocalTime, Model, Name, Policy, Text
 
 
 class SearchRequest(Model):
@@ -59,10 +59,10 @@ class Found(Model):
     score: float
     score_parts: dict[str, float] = {}
     message_ids: tuple[str, ...] = ()
-    event_time: datetime | None = None
-    ingested_at: datetime | None = None
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
+    event_time: LocalTime | None = None
+    ingested_at: LocalTime | None = None
+    valid_from: LocalTime | None = None
+    valid_to: LocalTime | None = None
     status: str = "active"
     provenance: tuple[SourceMessage, ...] | None = None
 

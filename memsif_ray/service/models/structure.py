@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from memsif_ray.service.models.memories import Memory
 from memsif_ray.service.models.messages import SourceMessage
-from memsif_ray.service.models.words import Model
+from memsif_ray.service.models.words import LocalTime, Model
 
 
 class SegmentOut(Model):
@@ -16,8 +14,8 @@ class SegmentOut(Model):
     message_ids: tuple[str, ...]
     start: int
     stop: int
-    began: datetime
-    ended: datetime
+    began: LocalTime
+    ended: LocalTime
     trajectory_id: str | None
     entities: tuple[str, ...]
     open: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -12,6 +13,7 @@ from pydantic import (
     Field,
     JsonValue,
     StringConstraints,
+    WithJsonSchema,
 )
 
 from memsif_ray.text import clean, is_blank
@@ -61,6 +63,11 @@ ConversationId = Annotated[
     ),
 ]
 """A `Name` that is one segment of an address: no slash or backslash, and more than dots."""
+LocalTime = Annotated[
+    datetime,
+    WithJsonSchema({"type": "string", "description": "ISO 8601, as a clock there showed it: without a zone"}),
+]
+"""A time of what was said: in no zone, so not what a JSON schema calls `date-time`."""
 Limit = Annotated[int, Field(ge=1, le=1_000)]
 Policy = Literal["retain", "merge", "abstract", "rewrite", "auto"]
 """What to do with notes under a token budget (OAS); `auto` asks the trained router."""

@@ -30,8 +30,7 @@ CHECKS = [not_a_server_error, content_type_conformance, response_headers_conform
 CHECKS += [response_schema_conformance, status_code_conformance]
 
 
-@SCHEMA.parametrize()
-@settings(
+FEW_EXAMPLES = settings(
     max_examples=8,
     derandomize=True,
     database=None,
@@ -39,6 +38,10 @@ CHECKS += [response_schema_conformance, status_code_conformance]
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
+
+
+@SCHEMA.parametrize()
+@FEW_EXAMPLES
 def test_no_request_breaks_the_server_or_the_manual(case):
     case.call_and_validate(headers={"Authorization": f"Bearer {SECRETS['T1']}"}, checks=CHECKS)
 

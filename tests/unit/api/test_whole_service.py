@@ -6,6 +6,7 @@ import pytest
 
 from memsif_ray.api.app import make_app
 from memsif_ray.api.settings import ApiSettings
+from memsif_ray.clients.scripted import HashEmbedder
 from memsif_ray.service.conversations import Conversations
 from memsif_ray.service.settings import ServiceConfig
 from memsif_ray.storage.sql import open_store
@@ -23,20 +24,23 @@ SAID = {
 }
 
 
+@contextlib.asynccontextmanager
+async def service_in(folder, **settings):
+    """The service over a database file in the folder, and its keys."""
+    clock = Clock()
+    store = await open_store(f"sqlite:///{folder}/memsif.db", clock=clock)
+    backend = Conversations(store, tools_of(), ServiceConfig(), clock)
+    app = make_app(
+        backend, store.api_keys, ApiSettings(**settings), upstream=Parrot(), embedder=HashEmbedder(8)
+    )
+    async with app.router.lifespan_context(app):
+        yield app, store.api_keys
+
+
 @pytest.fixture
 def running(tmp_path):
     """Start the service over one database file, as often as wanted."""
-
-    @contextlib.asynccontextmanager
-    async def start():
-        clock = Clock()
-        store = await open_store(f"sqlite:///{tmp_path}/memsif.db", clock=clock)
-        backend = Conversations(store, tools_of(), ServiceConfig(), clock)
-        app = make_app(backend, store.api_keys, ApiSettings(), upstream=Parrot())
-        async with app.router.lifespan_context(app):
-            yield app, store.api_keys
-
-    return start
+    return lambda: service_in(tmp_path)
 
 
 async def new_key(keys, tenant):
