@@ -61,11 +61,11 @@ def _without_reasoning(content: str, finish_reason: str) -> str:
 
 def _only_object(text: str, finish_reason: str) -> Any:
     found = list(_json_objects(text))
-    if len(found) > 1:
-        raise ReplyInvalid("several_objects", text[-80:])
-    if not found:
-        raise ReplyInvalid("truncated" if finish_reason == "length" else "not_json", text[-80:])
-    return found[0]
+    if len(found) == 1:
+        return found[0]
+    if finish_reason == "length":  # several may be the items of a list that was cut off
+        raise ReplyInvalid("truncated", text[-80:])
+    raise ReplyInvalid("several_objects" if found else "not_json", text[-80:])
 
 
 def _json_objects(text: str) -> list[Any]:

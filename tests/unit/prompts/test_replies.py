@@ -66,6 +66,7 @@ def test_an_empty_list_is_valid_and_empty():
         (None, "length", "no_content"),
         (f"<think>still weighing {BIKE}", "length", "truncated"),
         (BIKE[:60], "length", "truncated"),
+        (f'{{"facts": [{BIKE}, {EMPTY}, {{"fac', "length", "truncated"),
         ("{}", "stop", "wrong_shape"),
         ("null", "stop", "wrong_shape"),
         ("7", "stop", "wrong_shape"),
