@@ -56,7 +56,9 @@ class LlmArgs(Strict):
         None, ge=1, description="GPUs per replica; None is the preset's, and 1 on a CPU"
     )
     context_length: int = Field(32_768, ge=2_048, description="Most tokens of prompt and reply")
-    thinking: bool = Field(False, description="The papers use Qwen3 without thinking")
+    thinking: bool = Field(
+        False, description="The papers use Qwen3 without thinking; wanted on by clients that ask for thoughts"
+    )
     min_replicas: int = Field(1, ge=0)
     max_replicas: int = Field(2, ge=1)
     ongoing_per_replica: int = Field(32, ge=1, description="Requests per replica that autoscaling aims at")
