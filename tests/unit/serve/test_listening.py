@@ -1,4 +1,4 @@
-"""A replica that listens by itself: says so when it cannot, ends what has begun, has the port back at once."""
+"""A replica that listens by itself: says why it cannot, ends what has begun, has the port back at once."""
 
 import asyncio
 import socket
