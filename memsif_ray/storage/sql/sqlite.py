@@ -16,6 +16,8 @@ rewriting the file removes that (`purge`), at a cost that grows with the file.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -165,14 +167,28 @@ def _make_private(path: Path) -> None:
         raise ConfigError(f"the store {path} cannot be opened: {error.strerror}") from error
 
 
-def _set_up(connection: Any, _record: Any) -> None:
+def _set_up(connection: sqlite3.Connection, _record: Any) -> None:
     # Else the driver begins transactions by itself: late, and without the lock that a writer needs.
     connection.isolation_level = None
-    if connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
-        # A new file. This wants it all to itself, so it is not done when it is done already.
-        connection.execute("PRAGMA journal_mode=WAL")
+    _write_ahead(connection)
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Give a new file its log.
+
+    That wants the file all to itself, so it is not done when it is done already. Where another process has
+    begun to, SQLite refuses at once instead of waiting, as each could be waiting for the other.
+    """
+    until = time.monotonic() + PATIENCE_S
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _begin(connection: Connection) -> None:

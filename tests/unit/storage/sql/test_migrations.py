@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import sqlite3
 from functools import partial
 
 import pytest
@@ -77,6 +78,18 @@ async def test_stores_opened_at_the_same_time_make_one_schema(url: str) -> None:
     assert len({row.key for row in rows}) == 1
     for store in stores:
         await store.close()
+
+
+async def test_a_new_file_that_another_process_is_setting_up_is_waited_for(tmp_path) -> None:
+    other = sqlite3.connect(tmp_path / "new.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # SQLite would not wait for this: it refuses to change to a log
+    opening = asyncio.create_task(open_store(f"sqlite:///{tmp_path}/new.db"))
+    await asyncio.wait([opening], timeout=0.3)
+    other.execute("COMMIT")
+    store = await opening
+    assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    other.close()
+    await store.close()
 
 
 def _open_and_write(url: str, number: int) -> None:
