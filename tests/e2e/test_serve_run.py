@@ -14,16 +14,15 @@ import yaml
 from tests.e2e.test_laptop_service import START_S, free_port
 
 ROOT = Path(__file__).parents[2]
-MODEL = "smollm2-135m"
 
 pytestmark = [pytest.mark.ray, pytest.mark.model]
 
 
-def configuration(folder, port):
+def configuration(folder, port, model):
     """The laptop's, with a smaller model, another port and a folder of its own."""
     plain = yaml.safe_load((ROOT / "serve" / "laptop.yaml").read_text())
     plain["http_options"]["port"] = port
-    plain["applications"][0]["args"] |= {"model": MODEL, "data": str(folder / "memory"), "shards": 1}
+    plain["applications"][0]["args"] |= {"model": model, "data": str(folder / "memory"), "shards": 1}
     path = folder / "laptop.yaml"
     path.write_text(yaml.safe_dump(plain))
     return path
@@ -41,11 +40,11 @@ def await_ready(client, process, log):
         time.sleep(1)
 
 
-def test_the_laptops_configuration_serves_memory(tmp_path):
+def test_the_laptops_configuration_serves_memory(tmp_path, small_model):
     port, log = free_port(), tmp_path / "serve.log"
     with log.open("w") as output:
         process = subprocess.Popen(
-            [Path(sys.executable).with_name("serve"), "run", configuration(tmp_path, port)],
+            [Path(sys.executable).with_name("serve"), "run", configuration(tmp_path, port, small_model)],
             cwd=ROOT,
             env={**os.environ, "RAY_ADDRESS": "local", "RAY_AUTH_MODE": "disabled"},
             stdout=output,

