@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +40,7 @@ def ray_session(execution: ExecutionConfig, *, env: Mapping[str, str] | None = N
     Raises:
         ConfigError: When the named cluster cannot be reached.
         ServiceError: When a local Ray does not start.
+        KeyboardInterrupt: On SIGTERM too.
     """
     _set_up_data()
     if ray.is_initialized():
@@ -49,9 +52,26 @@ def ray_session(execution: ExecutionConfig, *, env: Mapping[str, str] | None = N
     else:
         _connect(address, env or {})
     try:
-        yield
+        with _ended_alike():
+            yield
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _ended_alike() -> Iterator[None]:
+    """SIGTERM is Ctrl-C for the block: Ray's core would end the process with a stack trace and no farewell.
+
+    Only in a program's main thread, the one that signals are handled in.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual or signal.SIG_DFL)
 
 
 def _start() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from memsif_ray.cli.failures import INTERRUPTED
 from memsif_ray.clients.scripted_server import scripted_server
 from memsif_ray.storage.runs import RunFolder
 from tests.integration.scenario import CONVERSATIONS, assert_same_tables, marker, settings
@@ -96,6 +97,23 @@ def test_killed_at_five_points_then_finished_equals_undisturbed(ten_conversation
     killed, left_alone = (RunFolder(run_folder(tmp_path / name)) for name in ("killed", "clean"))
     assert_same_tables(killed, left_alone)
     assert not list(killed.path.glob("**/.*.draft"))
+
+
+def test_sigterm_ends_a_run_as_ctrl_c_does_and_it_goes_on(ten_conversations, tmp_path, pytestconfig):
+    root, output = pytestconfig.rootpath, tmp_path / "run"
+    with scripted_server(latency_s=0.01) as server:
+        config = tmp_path / "run.yaml"
+        config.write_text(yaml.safe_dump(settings(ten_conversations, output, server.base_url)))
+        child = start(config, root, tmp_path / "cache")
+        while child.poll() is None and len(sealed_units(run_folder(output))) < 3:
+            time.sleep(0.001)
+        child.send_signal(signal.SIGTERM)
+        assert child.wait() == INTERRUPTED, child.stderr.read()
+        said = child.stderr.read()
+        assert "interrupted; the same job goes on" in said and "Traceback" not in said
+        last = start(config, root, tmp_path / "cache")
+        assert last.wait() == 0, last.stderr.read()
+    assert len(sealed_units(run_folder(output))) == ALL_UNITS
 
 
 def run_folder(output: Path) -> Path:
