@@ -9,6 +9,7 @@ import ray
 from memsif_ray.clients.scripted_server import scripted_server
 from memsif_ray.config import EmbedderConfig, ModelConfig
 from memsif_ray.errors import Conflict, NotFound, ServiceBusy
+from memsif_ray.runtime import memory_lines
 from memsif_ray.runtime.memory_router import ShardedConversations
 from memsif_ray.runtime.memory_shards import Keeper, Shards, ShardsConfig
 from memsif_ray.service.backend import Caller, Paging
@@ -20,11 +21,15 @@ from memsif_ray.service.models import (
     SearchRequest,
 )
 from memsif_ray.storage.sql import open_store
+from tests.postgres_server import postgres_admin, postgres_url
+
+__all__ = ["postgres_admin", "postgres_url"]
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("local_ray")]
 
 ANN, BO = Caller("ann"), Caller("bo")
 WRITERS, WRITES, KILLS = 8, 12, 4
+on_both_databases = pytest.mark.parametrize("store_url", ["sqlite", "postgres"], indirect=True)
 
 
 @pytest.fixture
@@ -34,9 +39,16 @@ def server():
 
 
 @pytest.fixture
-def config(server, tmp_path):
+def store_url(request, tmp_path):
+    if getattr(request, "param", "sqlite") == "postgres":
+        return request.getfixturevalue("postgres_url")
+    return f"sqlite:///{tmp_path}/memory.db"
+
+
+@pytest.fixture
+def config(server, store_url):
     return ShardsConfig(
-        store=f"sqlite:///{tmp_path}/memory.db",
+        store=store_url,
         model=ModelConfig(base_url=server.base_url, model="scripted", deadline_s=60),
         embedder=EmbedderConfig(base_url=server.base_url, model="hash-64"),
         entities="rules",
@@ -108,6 +120,7 @@ async def test_errors_arrive_as_what_they_are(backend):
         await backend.ingest(ANN, said("a", "Two."), idempotency_key="once")
 
 
+@on_both_databases
 async def test_a_killed_shard_loses_nothing_and_does_nothing_twice(backend, config):
     acknowledged = {f"talk-{writer}": [] for writer in range(WRITERS)}
 
@@ -134,7 +147,8 @@ async def test_a_killed_shard_loses_nothing_and_does_nothing_twice(backend, conf
         assert len(digested) == WRITES + 1
 
 
-async def test_a_write_without_ids_is_stored_once_when_its_shard_dies_under_it(backend, config):
+async def test_a_write_without_ids_is_stored_once_when_its_shard_dies_under_it(backend, config, monkeypatch):
+    monkeypatch.setattr(memory_lines, "_PATIENCE_S", 300.0)  # on a busy machine a restart takes its time
     await backend.ingest(ANN, said("a", "Hello."))
     writing = [asyncio.create_task(backend.ingest(ANN, said("a", f"Number {n}."))) for n in range(6)]
     await asyncio.sleep(0.05)
@@ -144,6 +158,7 @@ async def test_a_write_without_ids_is_stored_once_when_its_shard_dies_under_it(b
     assert sorted(await all_messages(backend, "a")) == ["Hello.", *(f"Number {n}." for n in range(6))]
 
 
+@on_both_databases
 async def test_a_restarted_shard_takes_up_what_was_not_digested(config, server):
     keeper = Keeper(config)
     await keeper.check()

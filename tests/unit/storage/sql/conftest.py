@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.engine import make_url
-from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy.pool import NullPool
 
 from memsif_ray.storage.sql import SqlStore, open_store
-from tests.unit.storage.sql import postgres_server
+from tests.postgres_server import postgres_admin, postgres_url
+
+__all__ = ["postgres_admin", "postgres_url"]
 
 NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
-
-
-@pytest.fixture(scope="session")
-def postgres_admin() -> Iterator[str]:
-    pytest.importorskip("asyncpg", reason="the extra `postgres` is not installed")
-    given = os.environ.get("MEMSIF_TEST_POSTGRES_URL")
-    programs = postgres_server.binaries()
-    if given:
-        yield given
-    elif programs is None:
-        pytest.skip("no PostgreSQL: install its server, or set MEMSIF_TEST_POSTGRES_URL")
-    else:
-        with postgres_server.Server(programs) as server:
-            yield server.url
-
-
-@pytest.fixture
-async def postgres_url(postgres_admin: str) -> AsyncIterator[str]:
-    """An empty database of its own."""
-    name = f"memsif_test_{uuid.uuid4().hex}"
-    admin = make_url(postgres_admin).set(drivername="postgresql+asyncpg")
-    engine = create_async_engine(admin, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-    async with engine.connect() as connection:
-        await connection.execute(text(f'CREATE DATABASE "{name}"'))
-    yield make_url(postgres_admin).set(database=name).render_as_string(hide_password=False)
-    async with engine.connect() as connection:
-        await connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
 
 
 @pytest.fixture

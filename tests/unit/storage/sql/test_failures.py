@@ -10,7 +10,7 @@ import pytest
 
 from memsif_ray.errors import ConfigError, MemsifError, ServiceBusy
 from memsif_ray.storage.sql import open_store, sqlite
-from tests.unit.storage.sql import postgres_server
+from tests import postgres_server
 from tests.unit.storage.sql.values import message, operation
 
 

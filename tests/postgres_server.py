@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for tests, in a folder that goes away with it."""
+"""A real PostgreSQL server for tests, in a folder that goes away with it, and databases on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ import signal
 import subprocess
 import tempfile
 import time
+import uuid
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.engine import make_url
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
 
 
 def binaries() -> Path | None:
@@ -65,3 +73,30 @@ class Server:
     def stop(self) -> None:
         self._process.send_signal(signal.SIGINT)  # ends open connections, then itself
         self._process.wait(30)
+
+
+@pytest.fixture(scope="session")
+def postgres_admin() -> Iterator[str]:
+    pytest.importorskip("asyncpg", reason="the extra `postgres` is not installed")
+    given = os.environ.get("MEMSIF_TEST_POSTGRES_URL")
+    programs = binaries()
+    if given:
+        yield given
+    elif programs is None:
+        pytest.skip("no PostgreSQL: install its server, or set MEMSIF_TEST_POSTGRES_URL")
+    else:
+        with Server(programs) as server:
+            yield server.url
+
+
+@pytest.fixture
+async def postgres_url(postgres_admin: str) -> AsyncIterator[str]:
+    """An empty database of its own."""
+    name = f"memsif_test_{uuid.uuid4().hex}"
+    admin = make_url(postgres_admin).set(drivername="postgresql+asyncpg")
+    engine = create_async_engine(admin, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    async with engine.connect() as connection:
+        await connection.execute(text(f'CREATE DATABASE "{name}"'))
+    yield make_url(postgres_admin).set(database=name).render_as_string(hide_password=False)
+    async with engine.connect() as connection:
+        await connection.execute(text(f'DROP DATABASE "{name}" WITH (FORCE)'))
