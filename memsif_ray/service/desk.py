@@ -81,7 +81,7 @@ class Desk:
                     yield live
             finally:
                 self._accounts.add(caller.tenant, work, requests=1)
-        await self._accounts.write(if_due=True)
+        self._accounts.write_soon()
 
     @asynccontextmanager
     async def _live(self, caller: Caller, conversation_id: str) -> AsyncIterator[Live]:
