@@ -49,7 +49,7 @@ class Accounts:
         self.total.add(work)
 
     def write_soon(self) -> None:
-        """Begin to write when that was last done long ago. What cannot be written is kept for the next time."""
+        """Begin to write when the last time is long ago. What cannot be written is kept for the next time."""
         if self._writing is None and self._now() - self._written >= EVERY:
             # In a context of its own: it is nobody's request.
             self._writing = asyncio.create_task(self._try_to_write(), context=Context())
