@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from memsif_ray.clients.embedded import INSTALL
+from memsif_ray.clients.embedded.schemas import affordable
 from memsif_ray.errors import ConfigError, RequestRefused, ServiceBusy, ServiceError
 
 _LINE_LIMIT = 1 << 24
@@ -162,7 +163,8 @@ class EmbeddedEngine:
             max_tokens: Most tokens of the reply.
             temperature: 0 takes the likeliest token every time.
             seed: Of the random numbers, above temperature 0.
-            json_schema: The reply obeys it unless it is cut off.
+            json_schema: The reply obeys it unless it is cut off; strings may be longer than a `maxLength`
+                above 256.
 
         Raises:
             RequestRefused: `context_length_exceeded`, or `invalid_schema` when OpenVINO cannot use it.
@@ -176,7 +178,7 @@ class EmbeddedEngine:
             "max_tokens": max_tokens,
             "temperature": temperature,
             "seed": seed,
-            "schema": None if json_schema is None else json.dumps(json_schema),
+            "schema": None if json_schema is None else json.dumps(affordable(json_schema)),
         }
         reply = await self._ask(request)
         if "code" in reply:
