@@ -86,7 +86,7 @@ class Memory:
                 `metadata`), a `MessageIn`, or several of them.
             conversation_id: Whose memory.
             wait: Return when they are digested, instead of when they are stored.
-            dry_run: Say what would be accepted, and store nothing.
+            dry_run: Store nothing; say what would be accepted and, with `wait`, which facts would be written.
             idempotency_key: The same key and request again change nothing.
 
         Returns:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -19,7 +19,7 @@ from memsif_ray.service.accounts import Accounts
 from memsif_ray.service.asking import Scene
 from memsif_ray.service.backend import Caller
 from memsif_ray.service.counting import counted, counting
-from memsif_ray.service.intake import draft, local
+from memsif_ray.service.intake import local
 from memsif_ray.service.live import Live
 from memsif_ray.service.models import (
     AuditEntry,
@@ -32,6 +32,7 @@ from memsif_ray.service.models import (
 from memsif_ray.service.residents import Residents
 from memsif_ray.service.settings import ServiceConfig
 from memsif_ray.service.store import ConversationRow, MemoryStore
+from memsif_ray.service.trying import would_write
 from memsif_ray.types import Category, Context, Fact, Question, Track
 
 LOGGER = logging.getLogger(__name__)
@@ -75,10 +76,15 @@ class Desk:
     @asynccontextmanager
     async def _used(self, caller: Caller, row: ConversationRow) -> AsyncIterator[Live]:
         """The conversation, loaded. What models do meanwhile is booked on the caller."""
+        with self._booked(caller):
+            async with self._residents.using(row) as live:
+                yield live
+
+    @contextmanager
+    def _booked(self, caller: Caller) -> Iterator[None]:
         with counted() as work:
             try:
-                async with self._residents.using(row) as live:
-                    yield live
+                yield
             finally:
                 self._accounts.add(caller.tenant, work, requests=1)
         self._accounts.write_soon()
@@ -118,23 +124,22 @@ class Desk:
     async def _would_ingest(self, caller: Caller, request: IngestRequest) -> Operation:
         """The operation that an ingest would be; nothing is stored, so it has no id."""
         row = await self._row(caller, request.conversation_id)
-        now = self._now()
-        if row is None:
-            drafted = draft(request, (), {}, operation_id="", now=now)
-        else:
+        if row is not None:
             async with self._used(caller, row) as live:
-                drafted = live.draft(request, "")
-        return Operation(
-            id="",
-            kind="ingest",
-            conversation_id=request.conversation_id,
-            status=OperationStatus.DONE,
-            created_at=now,
-            updated_at=now,
-            accepted=len(drafted.new),
-            duplicates=len(request.messages) - len(drafted.new),
-            message_ids=drafted.ids,
-        )
+                return await self._tried(live, request)
+        now = self._now()
+        with self._booked(caller):
+            unknown = ConversationRow(tenant_of(caller), request.conversation_id, "", 0, 0, now, now)
+            return await self._tried(self._made(unknown), request)
+
+    async def _tried(self, live: Live, request: IngestRequest) -> Operation:
+        drafted = live.draft(request, "")
+        written: tuple[Memory, ...] = ()
+        if request.wait:
+            async with self._slots:
+                written = await would_write(live, drafted, settle=self._config.prompt_facts)
+        would = live.operation_of(request, drafted, "")
+        return would.model_copy(update={"status": OperationStatus.DONE, "memories": written})
 
     # -- memory
 

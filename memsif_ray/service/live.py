@@ -72,7 +72,7 @@ class Live(Digesting):
             while True:
                 operation_id = ids.operation_id(self.key, uuid4().hex)
                 drafted = self.draft(request, operation_id)
-                operation = self._operation(operation_id, request, drafted)
+                operation = self.operation_of(request, drafted, operation_id)
                 try:
                     accepted = await self._store.accept(
                         self.key, drafted.new, operation, idempotency=idempotency, audit=audit
@@ -86,7 +86,8 @@ class Live(Digesting):
                 self._line_up(operation)
         return accepted.operation
 
-    def _operation(self, operation_id: str, request: IngestRequest, drafted: Draft) -> Operation:
+    def operation_of(self, request: IngestRequest, drafted: Draft, operation_id: str) -> Operation:
+        """The operation that a request is, before it is digested."""
         now = self._now()
         return Operation(
             id=operation_id,
@@ -147,6 +148,17 @@ class Live(Digesting):
             ServiceBusy: When a digestion takes too long to wait for, or the store failed.
         """
         return await self._shield(self._unless_overtaken(partial(self._write, change)))
+
+    async def copy(self) -> tuple[ConversationMemory, list[StoredMessage]]:
+        """Memory as it is stored, for trying something out, and the messages that it does not cover yet.
+
+        A conversation that is not stored has no key, and nothing in it.
+        """
+        async with self.alone():
+            rows = await self._store.state(self.key) if self.key else ()
+            messages = list(self.messages)
+        memory, _ = self._restored(rows, messages)
+        return memory, messages[len(memory) :]
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:

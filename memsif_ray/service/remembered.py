@@ -15,7 +15,7 @@ from memsif_ray.service.intake import as_message
 from memsif_ray.service.models import Operation
 from memsif_ray.service.settings import ServiceConfig
 from memsif_ray.service.state import StateKeeper, restored
-from memsif_ray.service.store import ConversationRow, MemoryStore, StoredMessage
+from memsif_ray.service.store import ConversationRow, MemoryStore, StateRow, StoredMessage
 
 T = TypeVar("T")
 RETRY_AFTER_S = 1.0
@@ -75,14 +75,18 @@ class Remembered:
             raise NotFound(f"no conversation {self.row.conversation_id!r}")
         rows = await self._store.state(self.key)
         messages = await self._store.messages(self.key)
-        memory = ConversationMemory(
-            row.conversation_id, config=self._config.memory, tools=undeterred(self._tools)
-        )
-        plain = [as_message(m, row.conversation_id) for m in messages]
-        self._keeper = restored(memory, rows, plain, model_id=self._tools.embedder.model_id)
-        self.row, self._revision, self.memory = row, row.revision, memory
-        self._view = memory.view()
+        self.memory, self._keeper = self._restored(rows, messages)
+        self.row, self._revision = row, row.revision
+        self._view = self.memory.view()
         return messages
+
+    def _restored(
+        self, rows: Sequence[StateRow], messages: Sequence[StoredMessage]
+    ) -> tuple[ConversationMemory, StateKeeper]:
+        name = self.row.conversation_id
+        memory = ConversationMemory(name, config=self._config.memory, tools=undeterred(self._tools))
+        plain = [as_message(m, name) for m in messages]
+        return memory, restored(memory, rows, plain, model_id=self._tools.embedder.model_id)
 
     async def _write(self, change: Callable[[ConversationMemory], Awaitable[T]]) -> T:
         try:

@@ -46,7 +46,7 @@ def add(
         messages: A text, a mapping with `content`, a `MessageIn`, or several of them.
         conversation_id: Whose memory.
         wait: Return when they are digested, instead of when they are stored.
-        dry_run: Say what would be accepted, and store nothing.
+        dry_run: Store nothing; say what would be accepted and, with `wait`, which facts would be written.
         idempotency_key: By default a new one for every call, the same for all its tries, so that a retried
             add applies once. Give your own to repeat a call across processes.
     """

@@ -35,7 +35,8 @@ class IngestRequest(Model):
 
     Attributes:
         wait: Answer when memory has digested them, instead of when they are stored.
-        dry_run: Say what would be accepted, and store nothing.
+        dry_run: Store nothing. Say what would be accepted and, with `wait`, which facts memory would write,
+            for which it asks its models.
     """
 
     conversation_id: ConversationId

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from memsif_ray.service.models.errors import ErrorDetail
+from memsif_ray.service.models.memories import Memory
 from memsif_ray.service.models.words import Model
 
 
@@ -27,6 +28,7 @@ class Operation(Model):
         accepted: Messages stored by it.
         duplicates: Messages left out because their ids were known.
         message_ids: Of all messages of the request, in order.
+        memories: Of a dry run that waits: the facts as they would be; one that would be new has no id.
         error: Why it failed; a failed write is stored, and is digested by a retry or the next write.
     """
 
@@ -39,6 +41,7 @@ class Operation(Model):
     accepted: int = 0
     duplicates: int = 0
     message_ids: tuple[str, ...] = ()
+    memories: tuple[Memory, ...] = ()
     error: str = ""
 
 

@@ -65,8 +65,9 @@ def state_of(row: Row[Any]) -> StateRow:
 
 
 def operation_values(operation: Operation) -> dict[str, Any]:
-    """A row of `operations` but for its number and conversation."""
-    return operation.model_dump(exclude={"conversation_id", "status"}) | {"status": operation.status.value}
+    """A row of `operations` but its number and conversation; `memories` are of operations never stored."""
+    plain = operation.model_dump(exclude={"conversation_id", "status", "memories"})
+    return plain | {"status": operation.status.value}
 
 
 def operation_of(row: Row[Any]) -> Operation:

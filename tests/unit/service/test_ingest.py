@@ -90,7 +90,40 @@ async def test_a_dry_run_stores_nothing(service, store):
     one = service()
     would = await one.ingest(ME, said(*POSTS, dry_run=True))
     assert would.accepted == 3 and would.message_ids == ("m1", "m2", "m3")
+    assert would.memories == ()
     assert await store.conversation("acme", "c1") is None
+
+
+async def test_a_dry_run_that_waits_says_which_facts_would_be_written(service, store):
+    one = service()
+    would = await one.ingest(ME, said(*POSTS, dry_run=True, wait=True))
+    assert await store.conversation("acme", "c1") is None
+    assert would.memories and {m.id for m in would.memories} == {""}
+    await one.ingest(ME, said(*POSTS, wait=True))
+    unnamed = [m.model_copy(update={"id": "", "segment_ids": ()}) for m in await memories(one)]
+    assert [m.model_copy(update={"segment_ids": ()}) for m in would.memories] == unnamed
+    revision = (await store.conversation("acme", "c1")).revision
+    again = {**POSTS[0], "id": "m9", "timestamp": "2024-03-05T09:00:00Z"}
+    news = {**POSTS[0], "id": "m10", "content": "I love oat milk."}
+    changed, added = (await one.ingest(ME, said(again, news, dry_run=True, wait=True))).memories
+    assert changed.id == (await memories(one))[0].id and changed.message_ids == ("m1", "m9")
+    assert (added.id, added.text, added.version) == ("", "Rens: I love oat milk.", 1)
+    assert (await store.conversation("acme", "c1")).revision == revision
+    assert len((await one.messages(ME, "c1", ALL)).results) == 3
+    before = await one.usage(ME)
+    await one.ingest(ME, said("Well.", dry_run=True, wait=True, conversation_id="other"))
+    after = await one.usage(ME)
+    assert (after.requests - before.requests, after.embedded_texts > before.embedded_texts) == (1, True)
+
+
+async def test_a_dry_run_digests_what_waits_first_and_does_not_count_it(service):
+    gate = asyncio.Event()
+    one = service(embedder=Gated(gate))
+    await one.ingest(ME, said(POSTS[0]))
+    trying = asyncio.create_task(one.ingest(ME, said(POSTS[1], dry_run=True, wait=True)))
+    gate.set()
+    (would,) = (await trying).memories
+    assert would.text == "Rens: I work at a bakery."
 
 
 async def test_a_pause_of_more_than_six_hours_begins_a_session(service, clock):
