@@ -8,7 +8,9 @@ import pytest
 import memsif_ray.prompts
 from memsif_ray.clients.embedded.schemas import LONGEST, affordable
 
-SCHEMAS = sorted(Path(memsif_ray.prompts.__file__).parent.rglob("*.schema.json"))
+PROMPTS = Path(memsif_ray.prompts.__file__).parent
+SCHEMAS = sorted(path for path in PROMPTS.rglob("*.schema.json") if path.parent != PROMPTS)
+"""Those of compared systems and judges. Memory's own are as they were when models were measured with them."""
 
 
 def test_only_bounds_above_the_longest_are_dropped():
