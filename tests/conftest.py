@@ -13,6 +13,8 @@ from hypothesis import settings
 
 from memsif_ray.logs import log_as_json
 
+pytest_plugins = ["tests.postgres_server"]  # here, so that a session starts one server
+
 settings.register_profile("no-clock", deadline=None)  # machines are noisy: no test is about time
 settings.load_profile("no-clock")
 

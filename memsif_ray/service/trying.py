@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memsif_ray.memory.engine import ConversationMemory
 from memsif_ray.service import shown
 from memsif_ray.service.intake import Draft, as_message
 from memsif_ray.service.live import Live
 from memsif_ray.service.models import Memory
-from memsif_ray.types import Fact
+from memsif_ray.types import Fact, Message
 
 
 async def would_write(live: Live, drafted: Draft, *, settle: bool) -> tuple[Memory, ...]:
@@ -26,11 +28,9 @@ async def would_write(live: Live, drafted: Draft, *, settle: bool) -> tuple[Memo
     memory, waiting = await live.copy()
     name = live.row.conversation_id
     new = [as_message(m, name) for m in drafted.new]
-    for texts, following in ([as_message(m, name) for m in waiting], new), (new, []):
-        before = _facts(memory)
-        await memory.add(texts, following=following)
-        if settle and texts:
-            await memory.settle()
+    await _digest(memory, [as_message(m, name) for m in waiting], following=new, settle=settle)
+    before = _facts(memory)
+    await _digest(memory, new, settle=settle)
     versions = shown.versions(memory.view())
     written = [fact for fact in _facts(memory).values() if before.get(fact.fact_id) != fact]
     found = [shown.memory_out(f, live.row, version=versions[f.fact_id], queries={}) for f in written]
@@ -38,6 +38,14 @@ async def would_write(live: Live, drafted: Draft, *, settle: bool) -> tuple[Memo
         one if fact.fact_id in before else one.model_copy(update={"id": ""})
         for fact, one in zip(written, found, strict=True)
     )
+
+
+async def _digest(
+    memory: ConversationMemory, texts: Sequence[Message], *, following: Sequence[Message] = (), settle: bool
+) -> None:
+    await memory.add(texts, following=following)  # without any, too: it makes good what failed before
+    if settle and texts:
+        await memory.settle()
 
 
 def _facts(memory: ConversationMemory) -> dict[str, Fact]:

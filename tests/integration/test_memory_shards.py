@@ -21,9 +21,6 @@ from memsif_ray.service.models import (
     SearchRequest,
 )
 from memsif_ray.storage.sql import open_store
-from tests.postgres_server import postgres_admin, postgres_url
-
-__all__ = ["postgres_admin", "postgres_url"]
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("local_ray")]
 

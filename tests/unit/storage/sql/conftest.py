@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 
 from memsif_ray.storage.sql import SqlStore, open_store
-from tests.postgres_server import postgres_admin, postgres_url
-
-__all__ = ["postgres_admin", "postgres_url"]
 
 NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 
