@@ -11,11 +11,12 @@ memory.search("What can she eat?", filters={"user_id": "amy"})["results"]
 Names, arguments and results are those of mem0 2.x, and `user_id=` is taken by `search` and `get_all` too, as
 in mem0 before 2. What differs:
 
-- A call has one scope: a `user_id`, an `agent_id` or a `run_id`. Two at once, other filters and wildcards are
-  refused, not ignored.
+- A call has one scope: a `user_id`, an `agent_id` or a `run_id`. Two at once, wildcards and filters with
+  operators are refused, not ignored.
 - `add` keeps every message, and its results are the memories that rest on them. Its `metadata` stays with the
-  messages, where `provenance` of the client shows it: a memory may rest on several, each with its own. The
-  `metadata` of a result is what MemSIF knows of the memory.
+  messages, where `provenance` of the client shows it: a memory may rest on several, each with its own. Other
+  filters of `search` ask for that metadata, of all messages that a result rests on; `get_all` takes none.
+  The `metadata` of a result is what MemSIF knows of the memory.
 - `search` also returns messages and evidence (`metadata.type` says what a result is); their ids are no
   memories, so `get` gives None for them.
 - `delete` takes a memory out of use, `delete_all` erases everything in the scope, the messages included.
@@ -35,6 +36,7 @@ from memsif_ray.errors import MemsifError, NotFound
 from memsif_ray.service import models
 
 _SCOPES = ("user_id", "agent_id", "run_id")
+_OPERATORS = ("AND", "OR", "NOT")
 _WHOLE_PAGES = 1_000
 
 Result = dict[str, Any]
@@ -85,8 +87,15 @@ class Memory:
         run_id: str | None = None,
     ) -> Result:
         """What memory has to say, best first; with `threshold` only what scores at least that."""
-        scope = _Scope.of(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
-        found = self._memory.search(query, conversation_id=scope.conversation_id, top_k=top_k).results
+        given = filters or {}
+        scopes = {name: value for name, value in given.items() if name in _SCOPES}
+        scope = _Scope.of(scopes, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        found = self._memory.search(
+            query,
+            conversation_id=scope.conversation_id,
+            top_k=top_k,
+            filters={name: _plain(name, value) for name, value in given.items() if name not in scopes},
+        ).results
         return {
             "results": [
                 {**_found(result), scope.name: scope.value}
@@ -197,6 +206,13 @@ def _id(name: str, value: object) -> str:
     if not text or "*" in text or any(character.isspace() for character in text):
         raise ValueError(f"{name} {value!r} is no id")
     return text
+
+
+def _plain(name: str, value: Any) -> str | int | float | bool:
+    """A value that metadata is asked for; mem0's operators are refused."""
+    if name in _OPERATORS or value == "*" or not isinstance(value, str | int | float | bool):
+        raise ValueError(f"filter {name!r} is not supported: a filter is one value of the messages' metadata")
+    return value
 
 
 def _several(messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from memsif_ray.service.arguments import Messages
 from memsif_ray.service.models import (
@@ -28,7 +28,14 @@ class Remembers(Protocol):
         """Remember messages; with `wait`, return when they are digested."""
         ...
 
-    def search(self, query: str, *, conversation_id: str, top_k: int | None = ...) -> SearchResult:
+    def search(
+        self,
+        query: str,
+        *,
+        conversation_id: str,
+        top_k: int | None = ...,
+        filters: Mapping[str, Any] | None = ...,
+    ) -> SearchResult:
         """What memory has to say, best first."""
         ...
 

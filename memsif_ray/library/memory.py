@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from memsif_ray.config import EmbedderConfig, MemoryConfig, ModelConfig
 from memsif_ray.errors import ConfigError
@@ -112,6 +112,7 @@ class Memory:
         types: Collection[str] = (),
         as_of: datetime | None = None,
         valid_at: datetime | None = None,
+        filters: Mapping[str, Any] | None = None,
         consolidation: models.Policy | None = None,
         include: Collection[Literal["provenance", "trace"]] = (),
     ) -> models.SearchResult:
@@ -125,6 +126,7 @@ class Memory:
             types=tuple(types),
             as_of=as_of,
             valid_at=valid_at,
+            filters=dict(filters or {}),
             consolidation=consolidation,
             include=frozenset(include),
         )

@@ -176,6 +176,12 @@ def fact_item(fact: Fact, score: float) -> ContextItem:
     return ContextItem(fact.fact_id, kind, fact_line(fact), fact.message_ids, fact.ingested_at, score)
 
 
+def message_item(message: Message, score: float) -> ContextItem:
+    """A message as a context line."""
+    line, said = dated_line(message), message.message_id
+    return ContextItem(said, "message", line, (said,), message.timestamp, score)
+
+
 def evidence_item(number: int, item: Evidence) -> ContextItem:
     """Evidence as a context line."""
     return ContextItem(

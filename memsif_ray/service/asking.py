@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from memsif_ray.memory.evidence import dated_line
-from memsif_ray.memory.reading import Query, fact_item
+from memsif_ray.memory.reading import Query, fact_item, message_item
 from memsif_ray.memory.tools import Tools
 from memsif_ray.memory.view import MemoryView
 from memsif_ray.methods.answering import answer_from
 from memsif_ray.packing.policy import Packing, within_budget
 from memsif_ray.packing.router import Router
 from memsif_ray.service import ids
+from memsif_ray.service.filters import Sieve
 from memsif_ray.service.intake import local
 from memsif_ray.service.models import AnswerRequest, Found, SearchRequest
 from memsif_ray.service.settings import ServiceConfig
@@ -77,7 +77,8 @@ async def search(
     if query is None:
         return [], []
     limit = _OFFERED if request.max_tokens is not None else request.top_k or TOP_K
-    hits = [*_facts(scene, query, request, limit), *_messages(scene, query, request, limit)]
+    sieve = Sieve(request, scene.known)
+    hits = [*_facts(scene, query, request, limit, sieve), *_messages(scene, query, limit, sieve)]
     hits.sort(key=lambda hit: (-hit.item.score, hit.item.item_id))
     trace: list[dict[str, Any]] = [{"kind": "candidates", "count": len(hits)}]
     if request.max_tokens is None:
@@ -125,11 +126,12 @@ def sufficient(context: Context) -> bool:
     return any(d.kind == "sufficiency" and d.outcome == "sufficient" for d in context.decisions)
 
 
-def _facts(scene: Scene, query: Query, request: SearchRequest, limit: int) -> list[Hit]:
-    if request.types and set(request.types) <= {"message", "evidence"}:
+def _facts(scene: Scene, query: Query, request: SearchRequest, limit: int, sieve: Sieve) -> list[Hit]:
+    if not sieve.facts:
         return []
-    ranked = _ranked_facts(scene.view, query, request, limit)
-    wanted = [(f, c) for f, c in ranked if not request.types or {f.track.value, f.type} & set(request.types)]
+    enough = limit if sieve.every_fact else len(scene.view.core) + len(scene.view.active)
+    ranked = _ranked_facts(scene.view, query, request, enough)
+    wanted = [(fact, cosine) for fact, cosine in ranked if sieve.fact(fact)]
     return [
         Hit(fact_item(fact, 1 / (_FUSION + rank)), fact, {"cosine": cosine})
         for rank, (fact, cosine) in enumerate(wanted[:limit], start=1)
@@ -142,8 +144,7 @@ def _ranked_facts(
     """Facts with their cosines, best first: of now by the index, of another time by a scan."""
     as_of, valid_at = request.as_of, request.valid_at
     if as_of is None and valid_at is None:
-        every = limit if not request.types else len(view.core) + len(view.active)
-        found = [hit for book in (view.core, view.active) for hit in book.search(query.vector, every)]
+        found = [hit for book in (view.core, view.active) for hit in book.search(query.vector, limit)]
     else:
         held = view.facts(as_of=as_of and local(as_of), valid_at=valid_at and local(valid_at))
         books = {"core": view.core, "active": view.active}
@@ -151,28 +152,16 @@ def _ranked_facts(
     return sorted(found, key=lambda hit: -hit[1])
 
 
-def _messages(scene: Scene, query: Query, request: SearchRequest, limit: int) -> list[Hit]:
-    asked = bool({"message", "evidence"} & set(request.types))
-    if not asked and (request.types or request.valid_at is not None):
+def _messages(scene: Scene, query: Query, limit: int, sieve: Sieve) -> list[Hit]:
+    if not sieve.messages:
         return []
-    until = request.as_of and local(request.as_of)
-    ranked = scene.view.said.index.rank(
-        query.question.text, query.vector, limit=limit if until is None else None
-    )
-    hits: list[Hit] = []
-    for found in ranked:
-        message = scene.view.said.messages[found.message_id]
-        if len(hits) < limit and (until is None or message.timestamp <= until):
-            item = ContextItem(
-                found.message_id,
-                "message",
-                dated_line(message),
-                (found.message_id,),
-                message.timestamp,
-                1 / (_FUSION + len(hits) + 1),
-            )
-            hits.append(Hit(item, None, found.parts))
-    return hits
+    said = scene.view.said
+    ranked = said.index.rank(query.question.text, query.vector, limit=limit if sieve.every_message else None)
+    wanted = [found for found in ranked if sieve.message(said.messages[found.message_id])]
+    return [
+        Hit(message_item(said.messages[found.message_id], 1 / (_FUSION + rank)), None, found.parts)
+        for rank, found in enumerate(wanted[:limit], start=1)
+    ]
 
 
 def _found(

@@ -6,9 +6,9 @@ refuse. What the returned request can fail with when it is sent is in `errors`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from memsif_ray.api.client.arguments import checked, json_body, once, query, scope, segment
 from memsif_ray.api.client.flows import Call
@@ -76,6 +76,7 @@ def search(
     types: Collection[str] = (),
     as_of: datetime | None = None,
     valid_at: datetime | None = None,
+    filters: Mapping[str, Any] | None = None,
     consolidation: Policy | None = None,
     include: Collection[Literal["provenance", "trace"]] = (),
 ) -> Call[SearchResult]:
@@ -89,6 +90,7 @@ def search(
         types: Kinds of evidence or CoreFact types; empty = all.
         as_of: As memory was then.
         valid_at: What held then.
+        filters: Only what rests on messages with these values in their metadata.
         consolidation: What to do with notes that exceed `max_tokens`.
         include: More of each result: `provenance`, `trace`.
     """
@@ -101,6 +103,7 @@ def search(
         types=tuple(types),
         as_of=as_of,
         valid_at=valid_at,
+        filters=dict(filters or {}),
         consolidation=consolidation,
         include=frozenset(include),
     )

@@ -23,6 +23,10 @@ _SEARCH = {
             "include": ["provenance"],
         },
     },
+    "confined by metadata": {
+        "summary": "Only what rests on messages that were given this metadata",
+        "value": {"conversation_id": "amy", "query": "Where does Amy live?", "filters": {"app": "diary"}},
+    },
     "as it was": {
         "summary": "What memory believed in June about May",
         "value": {

@@ -18,7 +18,7 @@ class MessageIn(Model):
         name: Speaker; by default the role.
         timestamp: By default the time of arrival.
         session: Groups turns of one sitting; by default a pause of six hours begins another.
-        metadata: Kept and given back, never interpreted.
+        metadata: Kept and given back; a search may be confined to some of its values.
     """
 
     content: Text

@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from memsif_ray.service.models.accounts import Usage
 from memsif_ray.service.models.messages import SourceMessage
-from memsif_ray.service.models.words import ConversationId, LocalTime, Model, Name, Policy, Text
+from memsif_ray.service.models.words import ConversationId, LocalTime, Metadata, Model, Name, Policy, Text
 
 
 class SearchRequest(Model):
@@ -19,6 +19,7 @@ class SearchRequest(Model):
         types: Kinds of results (`core`, `active`, `evidence`, `message`) or CoreFact types; empty = all.
         as_of: As memory was then.
         valid_at: What held then.
+        filters: Only what rests on messages whose metadata has all of these values, on no others.
         consolidation: What to do with notes that exceed `max_tokens`; wants `max_tokens`.
         include: More of each result: where it comes from, and how it was found.
     """
@@ -30,6 +31,7 @@ class SearchRequest(Model):
     types: tuple[Name, ...] = ()
     as_of: datetime | None = None
     valid_at: datetime | None = None
+    filters: Metadata = Field(default_factory=dict)
     consolidation: Policy | None = None
     include: frozenset[Literal["provenance", "trace"]] = frozenset()
 

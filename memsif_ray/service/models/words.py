@@ -53,7 +53,7 @@ Text = Annotated[
 ]
 """Not blank; lone surrogates are replaced and NUL is removed, before anything else looks at it."""
 Metadata = Annotated[dict[str, JsonValue], Field(max_length=50), BeforeValidator(cleaned)]
-"""Kept and given back, never interpreted."""
+"""Of a message, or what is asked of it: compared as a whole, never interpreted."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f*]+$")]
 """An id or display name from outside: one line, no `*`. It never becomes a path."""
 ConversationId = Annotated[

@@ -90,7 +90,8 @@ def test_a_call_without_one_scope_is_refused(memory, backend, scope):
 
 
 def test_filters_that_are_not_understood_are_refused(memory):
-    for filters in ({"user_id": "amy", "category": "x"}, {"OR": []}, {"user_id": {"in": ["amy"]}}):
+    unknown = {"category": {"in": ["x"]}}, {"OR": "x"}, {"category": "*"}, {"user_id": {"in": ["amy"]}}
+    for filters in ({"user_id": "amy", **one} for one in unknown):
         with pytest.raises(ValueError, match="not supported|must be one id"):
             memory.search("x", filters=filters)
     with pytest.raises(ValueError, match="twice"):
@@ -116,6 +117,8 @@ def test_it_needs_no_service():
         assert source.metadata == {"app": "x"} and "app" not in memory.get(added["id"])["metadata"]
         assert added["event"] == "ADD" and "nuts" in added["memory"]
         assert "nuts" in memory.search("allergic", user_id="amy")["results"][0]["memory"]
+        for app, found in (("x", True), ("y", False)):
+            assert bool(memory.search("nuts", filters={"user_id": "amy", "app": app})["results"]) is found
         memory.update(added["id"], data="Amy is allergic to peanuts.")
         memory.delete(added["id"])
         assert [row["event"] for row in memory.history(added["id"])] == ["ADD", "UPDATE", "DELETE"]

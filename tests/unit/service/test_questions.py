@@ -111,6 +111,25 @@ async def test_search_finds_facts_and_messages_with_their_scores_and_sources(ser
     assert found.usage.embedded_texts == 1 and found.usage.model_calls == 0
 
 
+async def test_a_search_can_be_confined_to_messages_by_their_metadata(service):
+    one = service()
+    texts = {"a": "I love oat milk.", "b": "I love soy milk.", "c": "I love goat milk."}
+    told = {"a": {"app": "x", "draft": True}, "b": {"app": "y", "draft": 1}, "c": {}}
+    await one.ingest(
+        ME, said(*({"id": i, "content": t, "metadata": told[i]} for i, t in texts.items()), wait=True)
+    )
+
+    async def found(**filters):
+        results = (await one.search(ME, ask("milk", filters=filters))).results
+        assert {"core", "message"} <= {f.type for f in results} or not results
+        return {i for f in results for i in f.message_ids}
+
+    assert await found() == {"a", "b", "c"}
+    assert await found(app="x") == {"a"} and await found(app="x", draft=True) == {"a"}
+    assert await found(draft=1) == {"b"}  # in JSON true is not 1
+    assert await found(app="x", draft=1) == await found(other=None) == set()
+
+
 async def test_search_within_tokens_keeps_to_them_and_says_what_it_did(service):
     one = await filled(service)
     found = await one.search(ME, ask("oat milk", max_tokens=20, consolidation="auto", include={"trace"}))
