@@ -1,20 +1,25 @@
-"""CoM (Chain-of-Memory): turns retrieved for a question are ordered into a chain of evidence.
+"""CoM (Chain-of-Memory): turns retrieved for a question grow into chains of evidence.
 
 Paper:
     Xu et al. 2026, Chain-of-Memory (CoM), arXiv 2601.14287, ACL 2026.
 
 Official code:
-    None found. The constants are those of a third-party re-implementation in Rust and are not verified.
+    github.com/Xiucheng-Xu/CoM, no licence file found; read, not copied. Defaults are those of its runners.
 
 Deviations:
-    - The pool size 20, beta 0.6 and the longest chain of 8 turns are a third party's, not the authors'.
-    - The number of chains is a setting, 1 by default; a later chain grows from what the earlier ones left.
-    - Only turns with a positive cosine to the question enter the pool, because the first step squares it.
-    - The speaker's name stands for the role, and relative dates are resolved as in every method's lines.
+    - One pool of the turns nearest to the question. The LoCoMo runner compares a question with the best
+      sentence of each turn, and takes the turns of one speaker only when the question names just that one;
+      the LongMemEval runner looks in ten sessions first.
+    - Only turns with a positive cosine to the question enter the pool: two negative factors would multiply to
+      a high score.
+    - Chains follow one another without headings, best anchor first, each line as every method's: relative
+      dates are resolved.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -25,21 +30,21 @@ from memsif_ray.config import RunConfig, Strict
 from memsif_ray.memory.evidence import dated_line
 from memsif_ray.methods.base import Tables, Tools, settings_of
 from memsif_ray.methods.lines import message_item, pack
+from memsif_ray.ports import Embedder
 from memsif_ray.text import is_blank
-from memsif_ray.types import Context, Conversation, Matrix, Message, Question, Vector
+from memsif_ray.types import Context, ContextItem, Conversation, Matrix, Message, Question, Vector
 
 
 class Settings(Strict):
     """`baselines.com.*`."""
 
     pool: int = Field(20, ge=1, description="K: turns nearest to the question that chains are built from")
-    beta: float = Field(0.6, ge=0, le=1, description="A chain ends below this share of its last score")
-    max_len: int = Field(8, ge=1, description="Longest chain, in turns")
-    num_chains: int = Field(1, ge=1, description="Chains built one after the other")
+    beta: float = Field(0.5, ge=0, le=1, description="A chain ends below this share of its last score")
+    num_chains: int = Field(3, ge=1, description="Chains: one per turn nearest to the question")
 
 
 class Link(NamedTuple):
-    """One step of a chain: which row of the pool, and the score it won with."""
+    """One step of a chain: which row of the pool, and the score it won with (an anchor's is its cosine)."""
 
     row: int
     score: float
@@ -81,11 +86,17 @@ class ChainOfMemory:
             return Context(())
         query = (await self._tools.embedder.embed([question.text]))[0]
         cosines = self._vectors @ query
-        pool = [i for i in np.argsort(-cosines, kind="stable")[: self._settings.pool] if cosines[i] > 0]
-        links = [link for chain in grow_chains(query, self._vectors[pool], self._settings) for link in chain]
-        chained = [(self._messages[pool[link.row]], link.score) for link in links]
-        items = [replace(message_item(m, dated_line(m)), score=score) for m, score in chained]
-        ranked = [m.message_id for m, _ in chained] + [self._messages[i].message_id for i in pool]
+        best = np.argsort(-cosines, kind="stable")[: self._settings.pool]
+        pool = [self._messages[i] for i in best if cosines[i] > 0]
+        chains = await grow_chains(
+            query,
+            self._vectors[best[: len(pool)]],
+            [f"{m.speaker}: {m.content}" for m in pool],
+            settings=self._settings,
+            embedder=self._tools.embedder,
+        )
+        items = [_item(pool[link.row], link, number) for number, chain in enumerate(chains) for link in chain]
+        ranked = [m for item in items for m in item.message_ids] + [m.message_id for m in pool]
         return Context(
             tuple(pack(items, self._budget, self._tools.tokens)), retrieved_ids=tuple(dict.fromkeys(ranked))
         )
@@ -94,33 +105,41 @@ class ChainOfMemory:
         """Keeps nothing from questions."""
 
 
-def grow_chains(query: Vector, pool: Matrix, settings: Settings) -> list[list[Link]]:
-    """Chains of rows of the pool, none in two chains.
+def _item(message: Message, link: Link, chain: int) -> ContextItem:
+    """A turn in one of the chains; another may hold it, too."""
+    name = f"{message.message_id}+{chain}" if chain else message.message_id
+    return replace(message_item(message, dated_line(message)), item_id=name, score=link.score)
+
+
+async def grow_chains(
+    query: Vector, pool: Matrix, texts: Sequence[str], *, settings: Settings, embedder: Embedder
+) -> list[list[Link]]:
+    """One chain per anchor, best anchor first. Each draws on the whole pool, so a turn may be in several.
 
     Args:
         query: Unit vector, shape (dim,).
-        pool: Unit vectors, shape (n, dim), best first; of equal scores the earlier row wins.
+        pool: Unit vectors, shape (n, dim), nearest to the query first; of equal scores the earlier row wins.
+        texts: Of the rows of the pool.
         settings: Says when a chain ends and how many there are.
+        embedder: Of the query and the pool.
     """
-    free = list(range(len(pool)))
-    chains: list[list[Link]] = []
-    while free and len(chains) < settings.num_chains:
-        chains.append(_grow(query, pool, free, beta=settings.beta, max_len=settings.max_len))
-        taken = {link.row for link in chains[-1]}
-        free = [row for row in free if row not in taken]
-    return chains
+    anchors = range(min(settings.num_chains, len(pool)))
+    growing = (_grow(query, pool, texts, anchor, settings.beta, embedder) for anchor in anchors)
+    return list(await asyncio.gather(*growing))
 
 
-def _grow(query: Vector, pool: Matrix, rows: list[int], *, beta: float, max_len: int) -> list[Link]:
-    """One chain; score(m) = cos(m, q) · cos(m, centroid of the chain), the centroid being q at first."""
-    chain: list[Link] = []
-    free, centroid = list(rows), query
-    while free and len(chain) < max_len:
-        scores = (pool[free] @ query) * (pool[free] @ centroid)
+async def _grow(
+    query: Vector, pool: Matrix, texts: Sequence[str], anchor: int, beta: float, embedder: Embedder
+) -> list[Link]:
+    """A chain from its anchor on; score(m) = cos(m, q) · cos(m, the chain so far as one text)."""
+    relevance = pool @ query
+    chain = [Link(anchor, float(relevance[anchor]))]
+    free = [row for row in range(len(pool)) if row != anchor]
+    while free:
+        (so_far,) = await embedder.embed(["\n\n".join(texts[link.row] for link in chain)])
+        scores = relevance[free] * (pool[free] @ so_far)
         best = int(np.argmax(scores))
-        if chain and scores[best] < beta * chain[-1].score:
+        if scores[best] < beta * chain[-1].score:
             break
         chain.append(Link(free.pop(best), float(scores[best])))
-        centroid = pool[[link.row for link in chain]].mean(axis=0)
-        centroid = centroid / max(float(np.linalg.norm(centroid)), np.finfo(np.float32).tiny)
     return chain

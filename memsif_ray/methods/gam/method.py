@@ -54,7 +54,7 @@ class Settings(Strict):
 
     rounds: int = Field(3, ge=1, description="Most rounds of plan, search, integrate and reflect")
     keyword_top_k: int = Field(5, ge=1)
-    vector_top_k: int = Field(5, ge=1, description="Pages per dense query")
+    vector_top_k: int = Field(5, ge=1, description="Pages by dense search, for all its queries together")
     direct_pages: int = Field(5, ge=1, description="Most pages opened by number")
     temperature: float = Field(0.3, ge=0)
     abstract_tokens: int = Field(256, ge=1)

@@ -130,15 +130,17 @@ class Research:
 
     async def _search(self, plan: Plan) -> list[Page]:
         """Pages found by any tool, each once: by keyword, then by vector, then by number."""
-        by_id = {page.note.note_id: page for page in self._pages}
-        found = [*self._by_keyword(plan.keywords)]
-        if plan.queries:
-            notes = [page.note for page in self._pages]
-            for query in await self._tools.embedder.embed(plan.queries):
-                nearest = self._book.nearest(query, notes, k=self._limits.vector_top_k)
-                found.extend(by_id[note.note_id] for note, _ in nearest)
-        found.extend(plan.pages)
+        found = [*self._by_keyword(plan.keywords), *await self._by_vector(plan.queries), *plan.pages]
         return list({page.note.note_id: page for page in found}.values())
+
+    async def _by_vector(self, queries: tuple[str, ...]) -> list[Page]:
+        """Pages nearest to all queries together: the mean vector ranks them by their sums of cosines."""
+        if not queries:
+            return []
+        together = (await self._tools.embedder.embed(queries)).mean(axis=0)
+        by_note = {page.note: page for page in self._pages}
+        nearest = self._book.nearest(together, by_note, k=self._limits.vector_top_k)
+        return [by_note[note] for note, _ in nearest]
 
     def _by_keyword(self, keywords: tuple[str, ...]) -> list[Page]:
         scores = self._lexical.scores(lexical_terms(" ".join(keywords)))

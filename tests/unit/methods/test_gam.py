@@ -63,18 +63,19 @@ async def test_only_chosen_tools_search_and_a_page_found_twice_is_read_once():
     assert context.items[0].message_ids == ()
 
 
-async def test_vector_search_takes_the_nearest_pages_of_each_query():
+async def test_vector_search_takes_the_pages_nearest_to_all_queries_together():
     plan = {
         "needs": [],
         "tools": ["vector"],
         "keywords": [],
-        "queries": ["We fly to Ghent tomorrow. Enjoy the canals."],
+        "queries": ["We fly to Ghent tomorrow. Enjoy the canals.", "Tomorrow we fly to the canals of Ghent."],
         "pages": [1],
     }
-    method, tools = await built(plan=plan, settings={"vector_top_k": 1})
-    await method.context(question("Where to?"))
-    (read,) = asked(tools, "integrate")
-    assert read.count("<page>") == 1 and "<page>[3] Abstract" in read
+    for top_k, pages in ((1, ["[3]"]), (2, ["[3]", "[2]"])):
+        method, tools = await built(plan=plan, settings={"vector_top_k": top_k})
+        await method.context(question("Where to?"))
+        (read,) = asked(tools, "integrate")
+        assert read.count("<page>") == len(pages) and f"<page>{pages[0]} Abstract" in read
 
 
 async def test_a_chosen_tool_without_words_searches_for_the_request():
