@@ -15,12 +15,19 @@ from memsif_ray.errors import RequestRefused, ServiceBusy
 
 pytestmark = [pytest.mark.model, pytest.mark.asyncio(loop_scope="module")]
 
-ANSWER = {
-    "type": "object",
-    "properties": {"city": {"type": "string"}, "sure": {"type": "boolean"}},
-    "required": ["city", "sure"],
-    "additionalProperties": False,
-}
+
+def object_of(**properties):
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+ANSWER = object_of(city={"type": "string"}, sure={"type": "boolean"})
+NAMES = {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 20}}
+LONE = {"type": "array", "maxItems": 1, "items": {"type": "integer"}}
 CAPITALS = {
     "France": "Paris",
     "Italy": "Rome",
@@ -64,6 +71,25 @@ async def test_reply_obeys_the_schema_and_repeats_at_temperature_zero(engine):
     reply = json.loads(first.text)
     assert reply.keys() == {"city", "sure"}
     assert "Paris" in reply["city"]
+
+
+async def test_a_reply_of_every_usual_kind_is_written_as_json_dumps_writes(engine):
+    person = {"name": {"type": "string", "maxLength": 40}, "born": {"type": "integer"}, "kin": NAMES}
+    wanted = {
+        "known": {"type": "boolean"},
+        "kind": {"type": "string", "enum": ["poet", 'pa"int\\er é']},
+        "people": {"type": "array", "minItems": 2, "maxItems": 3, "items": object_of(**person)},
+        "lone": LONE,
+        "note": {"type": "string", "maxLength": 60},
+    }
+    ask = chat("Write JSON about Anne and Emily Brontë, with their brothers and sisters as kin.")
+    reply = await engine.generate(ask, 400, json_schema=object_of(**wanted))
+    told = json.loads(reply.text)
+    assert json.dumps(told, ensure_ascii=False) == reply.text
+    assert list(told) == list(wanted) and 2 <= len(told["people"]) <= 3
+    assert len(told["lone"]) <= 1
+    for one in told["people"]:
+        assert (type(one["name"]), type(one["born"])) == (str, int) and len(one["kin"]) <= 2
 
 
 async def test_length_limit_says_so(engine):

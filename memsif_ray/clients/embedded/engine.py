@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from memsif_ray.clients.embedded import INSTALL
+from memsif_ray.clients.embedded.grammars import grammar_of
 from memsif_ray.clients.embedded.schemas import affordable
 from memsif_ray.errors import ConfigError, RequestRefused, ServiceBusy, ServiceError
 
@@ -164,7 +165,7 @@ class EmbeddedEngine:
             temperature: 0 takes the likeliest token every time.
             seed: Of the random numbers, above temperature 0.
             json_schema: The reply obeys it unless it is cut off; strings may be longer than a `maxLength`
-                above 256.
+                above 256. If it has only what `grammar_of` knows, the reply has no blanks of its own.
 
         Raises:
             RequestRefused: `context_length_exceeded`, or `invalid_schema` when OpenVINO cannot use it.
@@ -178,7 +179,7 @@ class EmbeddedEngine:
             "max_tokens": max_tokens,
             "temperature": temperature,
             "seed": seed,
-            "schema": None if json_schema is None else json.dumps(affordable(json_schema)),
+            "structure": None if json_schema is None else _structure(json_schema),
         }
         reply = await self._ask(request)
         if "code" in reply:
@@ -248,6 +249,12 @@ class EmbeddedEngine:
         for future in self._pending.values():
             if not future.done():
                 future.set_exception(ServiceBusy("the model process ended", "engine_stopped"))
+
+
+def _structure(schema: dict[str, Any]) -> dict[str, str]:
+    """What a reply must look like, in OpenVINO's words: a grammar where there is one, else the schema."""
+    grammar = grammar_of(schema)
+    return {"json_schema": json.dumps(affordable(schema))} if grammar is None else {"grammar": grammar}
 
 
 def _error(code: str, message: str) -> ServiceError:

@@ -1,4 +1,4 @@
-"""JSON schemas as the grammar engine can afford them."""
+"""JSON schemas as the engine can afford them: those that `grammars` does not know."""
 
 from __future__ import annotations
 

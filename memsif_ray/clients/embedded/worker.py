@@ -5,7 +5,7 @@ prompt of a few thousand tokens would stop the event loop, and with it embedding
 seconds. It deals in token ids only. Started by [`EmbeddedEngine`][memsif_ray.clients.embedded.engine].
 
 ```text
-in   {"id": 1, "tokens": [...], "max_tokens": 9, "temperature": 0.0, "seed": 0, "schema": null}
+in   {"id": 1, "tokens": [...], "max_tokens": 9, "temperature": 0.0, "seed": 0, "structure": null}
 in   {"cancel": 1}
 out  {"ready": true}
 out  {"id": 1, "tokens": [...], "finish_reason": "stop"}      or  "length"
@@ -55,8 +55,8 @@ class Running:
 class Worker:
     """Feeds one pipeline until its input ends.
 
-    A JSON schema that OpenVINO cannot compile breaks the whole pipeline at the next step. So at most one
-    schema never seen to work is let in at a time: when a step fails, that request is the culprit. It is
+    A structure that OpenVINO cannot compile breaks the whole pipeline at the next step. So at most one that
+    was never seen to work is let in at a time: when a step fails, that request is the culprit. It is
     refused, the pipeline is built anew, and everybody else starts over without noticing.
     """
 
@@ -69,7 +69,7 @@ class Worker:
         self._send = send
         self._waiting: deque[Command] = deque()
         self._running: dict[int, Running] = {}
-        self._proven: set[str | None] = {None}
+        self._proven = {""}
         self._pipeline = self._load()
 
     def run(self) -> None:
@@ -126,15 +126,15 @@ class Worker:
         self._waiting = held
 
     def _must_wait(self, request: Command) -> bool:
-        """Whether to wait for another's first token: to reuse its prompt, or to learn if its schema works."""
-        if request["schema"] not in self._proven and self._suspect():
+        """Whether to wait for another's first token: to reuse its prompt, or to see its structure work."""
+        if _structure(request) not in self._proven and self._suspect():
             return True
         beginning = request["tokens"][:_SHARED_TOKENS]
         unread = (running.request["tokens"] for running in self._running.values() if not running.tokens)
         return len(beginning) == _SHARED_TOKENS and any(t[:_SHARED_TOKENS] == beginning for t in unread)
 
     def _suspect(self) -> Running | None:
-        return next((r for r in self._running.values() if r.request["schema"] not in self._proven), None)
+        return next((r for r in self._running.values() if _structure(r.request) not in self._proven), None)
 
     def _generation_config(self, request: Command) -> Any:
         config = genai.GenerationConfig()
@@ -143,8 +143,8 @@ class Worker:
         if config.do_sample:
             config.temperature = request["temperature"]
             config.rng_seed = request["seed"]
-        if request["schema"] is not None:
-            config.structured_output_config = genai.StructuredOutputConfig(json_schema=request["schema"])
+        if request["structure"]:  # `grammar` or `json_schema`
+            config.structured_output_config = genai.StructuredOutputConfig(**request["structure"])
         # A model may end its turn with more tokens than one; its folder says so.
         config.stop_token_ids = self._pipeline.get_config().stop_token_ids
         config.set_eos_token_id(self._pipeline.get_tokenizer().get_eos_token_id())
@@ -156,7 +156,7 @@ class Worker:
                 for output in running.handle.read().values():
                     running.tokens += output.generated_ids
                     running.finish_reason = _FINISH_REASONS.get(output.finish_reason, "")
-                self._proven.add(running.request["schema"])
+                self._proven.add(_structure(running.request))
             if running.handle.get_status() != genai.GenerationStatus.RUNNING:
                 del self._running[request_id]
                 self._send(_reply(request_id, running))
@@ -172,6 +172,11 @@ class Worker:
         self._running.clear()
         del self._pipeline  # before the new one needs the same memory
         self._pipeline = self._load()
+
+
+def _structure(request: Command) -> str:
+    """What the reply must look like, as one text; "" for anything."""
+    return "".join((request["structure"] or {}).values())
 
 
 def _reply(request_id: int, running: Running) -> Command:
