@@ -7,9 +7,9 @@ Official code:
     github.com/Xiucheng-Xu/CoM, no licence file found; read, not copied. Defaults are those of its runners.
 
 Deviations:
-    - One pool of the turns nearest to the question. The LoCoMo runner compares a question with the best
-      sentence of each turn, and takes the turns of one speaker only when the question names just that one;
-      the LongMemEval runner looks in ten sessions first.
+    - One pool of K turns, those nearest to the question. The LoCoMo runner has K for each speaker, compares a
+      question with the best sentence of a turn, and leaves out a speaker when the question names only the
+      other; the LongMemEval runner looks in ten sessions first.
     - Only turns with a positive cosine to the question enter the pool: two negative factors would multiply to
       a high score.
     - Chains follow one another without headings, best anchor first, each line as every method's: relative

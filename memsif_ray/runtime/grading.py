@@ -29,13 +29,17 @@ class Graded(NamedTuple):
 async def graded(
     asked: Asked, gold: Gold, *, judge: ChatModel | None, tools: Tools, judging: JudgingConfig
 ) -> Graded:
-    """Grade what was just answered. Without a judge, or when asking had failed, it stays ungraded."""
+    """Grade what was just answered. Without a judge, or without an answer to be had, it stays ungraded.
+
+    An answer counts though its method failed to learn from the question afterwards.
+    """
+    lost = asked.failure is not None and asked.answer.text is None
     return await graded_answer(
         asked.question,
         gold,
         asked.answer,
         context_ids=asked.context.message_ids,
-        judge=judge if asked.failure is None else None,
+        judge=None if lost else judge,
         scope=tools.scope_of(asked.question.question_id),
         judging=judging,
     )

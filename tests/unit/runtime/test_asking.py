@@ -165,6 +165,20 @@ async def test_a_failed_answer_is_ungraded_and_so_is_one_whose_judge_fails():
     assert (await graded(good, gold, judge=None, tools=tools, judging=JudgingConfig())).row["outcome"] is None
 
 
+async def test_an_answer_that_taught_nothing_is_graded_all_the_same():
+    class Forgetful(Counting):
+        async def learn(self, question, context):
+            raise KeyError("text")
+
+    _, tools = tools_for()
+    (asked,) = await ask_all(Forgetful(), tools, QUESTIONS[:1])
+    right = ScriptedChat(lambda request: '{"label": "CORRECT"}')
+    grade = await graded(
+        asked, Gold("q0", "rain", ("D1:1",)), judge=right, tools=tools, judging=JudgingConfig()
+    )
+    assert asked.failure is not None and grade.row["outcome"] == "right"
+
+
 async def test_cold_questions_teach_nothing_so_that_each_meets_the_memory_as_it_was_built():
     method, (_, tools) = Counting(), tools_for()
     config = CONFIG.model_copy(update={"state": "cold"})
