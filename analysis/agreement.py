@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsif_ray.evaluation.agreement import Pairs, agreement, cohen_kappa
-from memsif_ray.statistics.intervals import RESAMPLES, SEED, Interval, all_equal, percentile_ends, wilson
+from memsif_ray.statistics.intervals import (
+    RESAMPLES,
+    SEED,
+    Interval,
+    all_equal,
+    cluster_bootstrap,
+    percentile_ends,
+    wilson,
+)
 
 Ends = tuple[float, float]
 """Lower and upper end of an interval."""
@@ -21,13 +29,13 @@ class Compared:
 
     Attributes:
         kind: Of answer, e.g. `specific_wrong`.
-        question: What is resampled: answers to one question are not independent.
+        cluster: What is resampled: answers about one conversation succeed and fail together.
         ours: Whether the measured grader accepts it.
         theirs: Whether the other does.
     """
 
     kind: str
-    question: str
+    cluster: str
     ours: bool | None
     theirs: bool | None
 
@@ -41,10 +49,11 @@ class Measured:
         answers: How many there are.
         graded: How many the grader gave a verdict on; the others are no part of any rate.
         accepted: Share it accepts; of answers wrong on purpose, the false-accept rate.
-        accepted_95: Wilson interval of that.
+        accepted_95: Its interval: a bootstrap of whole clusters, or Wilson's where each answer is a cluster
+            of its own; None when it is undefined.
         theirs: Share that the other grader accepts.
         agreement: Share of answers with the same verdict of both.
-        agreement_95: Wilson interval of that.
+        agreement_95: Its interval, likewise.
         kappa: Cohen's kappa with its bootstrap interval.
     """
 
@@ -69,22 +78,30 @@ def measure(compared: Sequence[Compared]) -> list[Measured]:
 
 
 def _measured(kind: str, group: Sequence[Compared], *, seed: int) -> Measured:
-    ours = [one.ours for one in group if one.ours is not None]
+    graded = [one for one in group if one.ours is not None]
+    accepted = [one.ours is True for one in graded]
     theirs = [one.theirs for one in group if one.theirs is not None]
     both = [(one, (one.ours, one.theirs)) for one in group if one.ours is not None and one.theirs is not None]
     pairs = [(bool(mine), bool(other)) for _, (mine, other) in both]
-    equal = sum(mine == other for mine, other in pairs)
+    clusters = [one.cluster for one, _ in both]
     return Measured(
         kind,
         answers=len(group),
-        graded=len(ours),
-        accepted=sum(ours) / len(ours) if ours else None,
-        accepted_95=wilson(sum(ours), len(ours)),
+        graded=len(graded),
+        accepted=sum(accepted) / len(accepted) if accepted else None,
+        accepted_95=_ends(accepted, [one.cluster for one in graded], seed=seed),
         theirs=sum(theirs) / len(theirs) if theirs else None,
         agreement=agreement(pairs),
-        agreement_95=wilson(equal, len(pairs)),
-        kappa=kappa_interval(pairs, [one.question for one, _ in both], seed=seed),
+        agreement_95=_ends([mine == other for mine, other in pairs], clusters, seed=seed),
+        kappa=kappa_interval(pairs, clusters, seed=seed),
     )
+
+
+def _ends(held: Sequence[bool], clusters: Sequence[str], *, seed: int) -> Ends | None:
+    if len(set(clusters)) == len(clusters):
+        return wilson(sum(held), len(held))
+    found = cluster_bootstrap(np.array(held, dtype=np.float64), clusters, seed=seed)
+    return None if found.low is None or found.high is None else (found.low, found.high)
 
 
 def kappa_interval(

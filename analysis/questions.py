@@ -33,11 +33,11 @@ def scan(file: Path, schema: pa.Schema) -> pl.LazyFrame:
 def scored_answers(answers: pl.LazyFrame, verdicts: pl.LazyFrame) -> pl.LazyFrame:
     """Answers with the verdicts of one judge profile beside them, and `score`: 1 right, 0 wrong, else null.
 
-    A failed answer is wrong, whoever is to blame, once the profile graded anything at all; in a run that
-    nobody graded it stays without a score, like every other answer.
+    A failed answer is wrong, whoever is to blame, once the profile graded anything of its method and run;
+    where nobody graded it stays without a score, like every other answer.
     """
     score = (
-        pl.when(_FAILED & _OUTCOME.is_not_null().any())
+        pl.when(_FAILED & _OUTCOME.is_not_null().any().over("method", "run"))
         .then(0.0)
         .when(_OUTCOME.eq(Outcome.RIGHT.value))
         .then(1.0)

@@ -155,12 +155,15 @@ def read_labels(path: Path) -> dict[str, bool | None]:
 
     Raises:
         ConfigError: When there is no such file.
-        DataError: Naming the line with an unknown label or with an id for a second time.
+        DataError: When it is not UTF-8; else naming the line with an unknown label or with an id for a second
+            time.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as exc:
         raise ConfigError(f"cannot read labels {path}: {exc}") from exc
+    except UnicodeDecodeError as exc:
+        raise DataError(f"{path}: not UTF-8; save it as “CSV UTF-8”") from exc
     header = text.partition("\n")[0]
     rows = csv.DictReader(
         io.StringIO(text, newline=""), delimiter=";" if header.count(";") > header.count(",") else ","

@@ -21,6 +21,7 @@ _ADVERSARIAL = Category.ADVERSARIAL.value
 _REASONS = {
     "empty": "no question was scored for both",
     "one_cluster": "one conversation only: nothing to resample",
+    "one_question": "one question only: nothing to resample",
     "degenerate": "every resample gave the same value",
 }
 

@@ -120,7 +120,7 @@ def _measured(answers: Sequence[ProbeAnswer], accepted: Accepted) -> list[Measur
         [
             Compared(
                 one.kind,
-                one.gold.question_id,
+                one.question.conversation_id,
                 accepted.get((one.kind, one.gold.question_id)),
                 accepted_by_most(one.votes),
             )
@@ -159,6 +159,6 @@ def _tables(title: str, rows: Sequence[Measured]) -> Group:
 
 _CAPTION = (
     "* wrong on purpose: what is accepted there is the false-accept rate. hosted: share that most of the "
-    "file's votes accept; agree and κ: with them. Wilson intervals; of κ, a bootstrap of questions. Answers "
+    "file's votes accept; agree and κ: with them. Intervals: a bootstrap of whole conversations. Answers "
     "without a verdict are in no rate."
 )

@@ -6,7 +6,8 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -95,6 +96,16 @@ class MeteredEmbedder:
         self._scope = scope
         self._tokens = tokens
         self._stopwatch = stopwatch or Stopwatch()
+        self._booking = True
+
+    @contextmanager
+    def unbooked(self) -> Iterator[None]:
+        """What is embedded meanwhile leaves no row: it makes anew what was booked when memory was built."""
+        self._booking = False
+        try:
+            yield
+        finally:
+            self._booking = True
 
     @property
     def model_id(self) -> str:
@@ -107,6 +118,8 @@ class MeteredEmbedder:
         Raises:
             ServiceError: As the embedder does; the failure is a row too.
         """
+        if not self._booking:
+            return await self._embedder.embed(texts)
         key = _digest([EMBED_STAGE, self.model_id, list(texts)])
         occurrence = self._ledger.next_occurrence(key)
         about: dict[str, Any] = {

@@ -50,12 +50,14 @@ def read_probe(path: Path, *, limit: int | None = None) -> list[ProbeAnswer]:
 
     Raises:
         ConfigError: When there is no such file.
-        DataError: Naming the line that is no probe answer, or that repeats one.
+        DataError: When it is not UTF-8; else naming the line that is no probe answer, or that repeats one.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as exc:
         raise ConfigError(f"cannot read probe answers {path}: {exc}") from exc
+    except UnicodeDecodeError as exc:
+        raise DataError(f"{path}: not UTF-8") from exc
     by_kind: defaultdict[str, dict[str, ProbeAnswer]] = defaultdict(dict)
     for number, line in enumerate(lines, start=1):
         where = f"{path.name}, line {number}"

@@ -82,7 +82,24 @@ class CalendarDate(NamedTuple):
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = rf"(?P<month{{n}}>{'|'.join(_MONTHS)})[a-z]*\.?"
+_NAMES = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
+    *("november", "december", "sept"),
+)
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_MONTH = rf"(?P<month{{n}}>{'|'.join((*_NAMES, *_MONTHS))})\b\.?"
 _YEAR = r"(?P<year{n}>(?:19|20)\d\d)"
 _DAY = r"(?P<day{n}>[0-3]?\d)(?:st|nd|rd|th)?"
 _FORMS = (
@@ -93,6 +110,7 @@ _FORMS = (
     rf"\b{_YEAR}\b",
 )
 _DATE = re.compile("|".join(form.replace("{n}", str(n)) for n, form in enumerate(_FORMS)), re.I)
+_FIGURES = re.compile(r"\b\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d{2})\b")
 _BARE_DATE = re.compile(rf"\s*(?:on|in)?\s*(?:{_DATE.pattern})[\s.]*", re.I)
 
 
@@ -109,8 +127,12 @@ def _calendar_date(match: re.Match[str]) -> CalendarDate:
 
 
 def same_date(prediction: str, gold: str) -> bool | None:
-    """Whether `prediction` names exactly the gold date and no other; None when `gold` is not a bare date."""
-    if not _BARE_DATE.fullmatch(gold):
+    """Whether `prediction` names exactly the gold date and no other.
+
+    None when `gold` is not a bare date, and when `prediction` has one in figures alone: 05/07/2023 is in May
+    for some and in July for others.
+    """
+    if not _BARE_DATE.fullmatch(gold) or _FIGURES.search(prediction):
         return None
     return dates(prediction) == dates(gold)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from memsif_ray.config import JudgingConfig, ModelConfig, RunConfig, fingerprint
 from memsif_ray.datasets.audit import Audit, Ceiling
+from memsif_ray.evaluation.judge import STAGE
 from memsif_ray.evaluation.profiles import PROFILES
 from memsif_ray.ports import ChatModel
 from memsif_ray.prompts import load
@@ -163,10 +164,10 @@ class GradeUnit:
 
     def _graded_before(self) -> list[SealedFolder]:
         """Where the same verdicts may be already: of the run itself, or against the released references."""
-        own = self.unit.folder(self.run_folder)
+        own = [self.unit.folder(self.run_folder)] if _judged_alike(self.run_folder, self.grading) else []
         if self.grading.audit is None:
-            return [own]
-        return [own, self.grading.released.folder(self.run_folder).task(self.name)]
+            return own
+        return [*own, self.grading.released.folder(self.run_folder).task(self.name)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +239,20 @@ def _asked(run: RunFolder) -> list[Unit]:
 
 def _is_own(run: RunFolder, grading: Grading) -> bool:
     rows = run.tables.read("verdicts").select(["profile", "outcome"]).to_pylist()
-    return bool(rows) and all(row["profile"] == grading.label and row["outcome"] is not None for row in rows)
+    whole = bool(rows) and all(r["profile"] == grading.label and r["outcome"] is not None for r in rows)
+    return whole and _judged_alike(run, grading)
+
+
+def _judged_alike(run: RunFolder, grading: Grading) -> bool:
+    """Were the run's own verdicts, if any, made with the prompts of today?
+
+    Those of two versions of a prompt under one name would be one accuracy of two graders.
+    """
+    if "calls" not in run.tables.names():
+        return True
+    calls = run.tables.read("calls").select(["stage", "prompt_fingerprint"]).to_pylist()
+    made = {call["prompt_fingerprint"] for call in calls if call["stage"] == STAGE}
+    return made <= {load(name).fingerprint for name in PROFILES[grading.judging.profile].prompts}
 
 
 def _forget_changed(folder: JobFolder, meanings: Mapping[str, str]) -> None:

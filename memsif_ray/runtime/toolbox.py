@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,11 +31,13 @@ class Bench:
         tools: For the method.
         judge: None when answers are not to be graded.
         clock: Seconds, in which a replayed call of the tools takes as long as when it was made.
+        unbooked: What is embedded within is charged to nobody.
     """
 
     tools: Tools
     judge: ChatModel | None
     clock: Callable[[], float] = time.perf_counter
+    unbooked: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 class Toolbox:
@@ -65,12 +67,13 @@ class Toolbox:
         with Ledger(journal) as ledger:
             judge = config.judge or config.model
             stopwatch = Stopwatch()
+            embedder = MeteredEmbedder(
+                self._embedder, ledger, scope=scope, tokens=self._tokens, stopwatch=stopwatch
+            )
             yield Bench(
                 Tools(
                     chat=MeteredChat(self._chat, ledger, model_name=config.model.model, stopwatch=stopwatch),
-                    embedder=MeteredEmbedder(
-                        self._embedder, ledger, scope=scope, tokens=self._tokens, stopwatch=stopwatch
-                    ),
+                    embedder=embedder,
                     entities=self._entities,
                     tokens=self._tokens,
                     seed=config.seed + scope.run,
@@ -78,6 +81,7 @@ class Toolbox:
                 ),
                 MeteredChat(self._judge, ledger, model_name=judge.model) if config.grade else None,
                 stopwatch,
+                embedder.unbooked,
             )
         self.tally.flush()
 

@@ -131,7 +131,8 @@ class Worker:
         before = await asyncio.to_thread(read_memory, build.folder(self._folder))
         with contained(unit.method):
             method = make_method(unit.method, self._config, bench.tools)
-            await method.load(inputs.conversation, before)
+            with bench.unbooked():
+                await method.load(inputs.conversation, before)
             if isinstance(method, SeesEvidence):
                 method.see_evidence({name: gold.evidence for name, gold in inputs.gold.items()})
         asked, grades = await self._ask_and_grade(method, inputs, bench)

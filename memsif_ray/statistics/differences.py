@@ -25,7 +25,7 @@ class Difference:
         high: Upper end.
         p_value: Of the two-sided sign-flip test; None when it is undefined.
         flag: `empty`, `one_question`, or `degenerate` (all differences are equal, so a width of zero is no
-            certainty); "" when all is well.
+            certainty and none is given); "" when all is well.
     """
 
     n: int
@@ -61,7 +61,7 @@ def paired(
         return Difference(1, mean, flag="one_question")
     if all_equal(values):
         p_value = 1.0 if abs(mean) < 1e-12 else _sign_flip(values, seed=seed, resamples=resamples)
-        return Difference(len(values), mean, mean, mean, p_value, "degenerate")
+        return Difference(len(values), mean, p_value=p_value, flag="degenerate")
     interval = stats.bootstrap(
         (values,),
         np.mean,

@@ -28,8 +28,8 @@ class Interval:
         point: Mean difference over the questions; None when there are none.
         low: Lower end; None when the interval is undefined.
         high: Upper end; None when the interval is undefined.
-        flag: `empty`, `one_cluster` (nothing to resample) or `degenerate` (every resample gave the same
-            value, so a width of zero is no certainty); "" when all is well.
+        flag: `empty`, `one_cluster` or `one_question` (nothing to resample), or `degenerate` (every resample
+            gave the same value, and a width of zero would be no certainty); "" when all is well.
         skipped: Resamples that drew no row, left out of the percentiles.
     """
 
@@ -102,7 +102,7 @@ def stratified_bootstrap(
     if not n:
         return Interval(0, None, flag="empty")
     if n == 1:
-        return Interval(1, float(values[paired][0]), flag="one_cluster")
+        return Interval(1, float(values[paired][0]), flag="one_question")
     rng = np.random.default_rng(seed)
     totals = np.zeros(resamples)
     for stratum in sorted(set(strata), key=repr):
@@ -124,8 +124,10 @@ def _checked(differences: ArrayLike, groups: Sequence[Hashable]) -> NDArray[np.f
 def _percentiles(
     means: NDArray[np.float64], *, n: int, point: float, level: float, skipped: int = 0
 ) -> Interval:
+    if all_equal(means):
+        return Interval(n, point, flag="degenerate", skipped=skipped)
     low, high = percentile_ends(means, level=level)
-    return Interval(n, point, low, high, "degenerate" if all_equal(means) else "", skipped)
+    return Interval(n, point, low, high, skipped=skipped)
 
 
 def percentile_ends(resampled: NDArray[np.float64], *, level: float) -> tuple[float, float]:

@@ -21,8 +21,8 @@ Deviations:
     - A session whose abstract is unusable is indexed by its first lines; an unusable plan searches by
       keyword and vector with the request itself; after an unusable integration without earlier findings the
       round's best messages are the findings.
-    - Dense search ranks pages by all queries of a plan together, as the official code does; its paper reads as
-      if each query found pages of its own.
+    - Dense search ranks pages by all queries of a plan together, as the official code does, where its paper
+      reads as if each query found pages of its own.
     - Dense search embeds abstract and page together with the run's embedder instead of bge-m3.
 """
 

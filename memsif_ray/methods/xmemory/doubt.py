@@ -50,11 +50,16 @@ class Doubt:
             answer = str(parse_reply(reply, None))
         except ReplyInvalid:
             self._unusable += 1
-            return 1.0 if self.measure == PROXY else UNKNOWN
+            return self.worst
         self.measure = self.measure or (PROXY if reply.mean_logprob is None else LOGPROBS)
         if self.measure == PROXY:
             return missing_share(f"{self._question.text} {answer}", "\n".join(lines))
         return UNKNOWN if reply.mean_logprob is None else -reply.mean_logprob
+
+    @property
+    def worst(self) -> float:
+        """The highest uncertainty that there is, by the measure in use."""
+        return 1.0 if self.measure == PROXY else UNKNOWN
 
     def decision(self, before: float) -> Decision:
         """Says how uncertainty was measured, and what it was before any episode was read."""

@@ -22,7 +22,7 @@ Deviations:
       themes are not merged into one that would have to split again.
     - An unusable reply never ends an episode; an episode without a narrative is its first words, one
       without facts has none, and a theme without a summary is its most central fact.
-    - After each fact its theme either splits or, if it need not, is merged with its nearest; other themes stay.
+    - After each fact its theme splits or, if it need not, is merged with its nearest; other themes stay.
     - Themes are summed up once, when the history has been read; a theme of one fact is that fact.
     - Only a gain of at most −.4 counts as low. Gains are measured with episodes as narratives, even where
       their messages are shown in the end.

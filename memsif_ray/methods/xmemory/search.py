@@ -127,7 +127,7 @@ async def gate(
     for probed, hit in enumerate(pool[: limits.episodes], start=1):
         line = note_line(hit.note)
         after = await doubt.of([*shown, line])
-        gain = before - after
+        gain = min(before, doubt.worst) - after  # before, the measure may not have been known yet
         if gain > limits.select_gain:
             selected.append(Hit(hit.note, hit.score, expanded=gain > limits.expand_gain))
             shown.append(line)

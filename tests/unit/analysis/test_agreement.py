@@ -55,6 +55,16 @@ def test_a_grader_measured_by_kind():
     assert every.kappa.point == pytest.approx(0.4)
 
 
+def test_answers_of_one_conversation_succeed_and_fail_together():
+    compared = [Compared("a", cluster, T, T) for cluster in "xxxx"]
+    compared += [Compared("a", cluster, F, F) for cluster in "yyyy"]
+    (row,) = measure(compared)
+    # Two conversations, one all right and one all wrong: a resample is 0, a half or 1. Of eight independent
+    # answers Wilson would say [0.215, 0.785].
+    assert row.accepted == 0.5 and row.accepted_95 == (0.0, 1.0)
+    assert (row.agreement, row.agreement_95) == (1.0, None)  # the same in every resample: no interval
+
+
 def test_one_kind_has_no_row_for_all():
     assert [row.kind for row in measure([Compared("a", "q", T, T)])] == ["a"]
     assert measure([]) == []

@@ -92,6 +92,13 @@ def test_a_wrong_label_names_its_place(text, said, tmp_path):
         read_labels(path)
 
 
+def test_labels_of_another_encoding_say_what_to_do(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_bytes("id;label;answer\na1;correct;café\n".encode("cp1252"))
+    with pytest.raises(DataError, match="CSV UTF-8"):
+        read_labels(path)
+
+
 def test_missing_files_are_named(tmp_path):
     with pytest.raises(ConfigError, match="no key at"):
         read_key(tmp_path / "none.json")

@@ -15,6 +15,7 @@ from analysis.rendering import render_text, to_markdown
 from analysis.tables import read_summary, summarise
 from memsif_ray.clients.ledger import Call
 from memsif_ray.schemas import ANSWERS, CALLS, VERDICTS
+from tests.unit.analysis.conftest import small_run
 
 CATEGORY = {"a1": "S-hop", "a2": "M-hop", "a3": "Adv", "b1": "S-hop"}
 
@@ -239,6 +240,15 @@ def test_without_verdicts_nothing_is_scored_as_zero(run):
     (gain,) = summary.gains.to_dicts()
     assert (gain["n"], gain["point"], gain["flag"]) == (0, None, "empty")
     assert "| memsif | – | – | – | – |" in to_markdown(summary)
+
+
+def test_a_method_that_nobody_graded_has_no_accuracy_though_another_was(write_run):
+    rows = small_run({"memsif": "rrrr", "mem0": "rrrr"}, failed="0")
+    for verdict in rows["verdicts"]:
+        verdict["outcome"] = verdict["outcome"] if verdict["method"] == "memsif" else None
+    scores = read_summary(write_run("half", rows)).scores.filter(category="Total")
+    # q0 failed in both. It is wrong for memsif, which a judge has seen, and nothing yet for mem0.
+    assert scores.select("method", "scored", "acc").rows() == [("mem0", 0, None), ("memsif", 3, 2 / 3)]
 
 
 def test_an_unknown_profile_reads_no_verdict(run):

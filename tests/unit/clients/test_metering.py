@@ -202,6 +202,15 @@ async def test_embedding_calls_are_counted_but_never_replayed(tmp_path):
     assert (tmp_path / "calls").read_bytes().count(b"\n") == 2
 
 
+async def test_what_is_embedded_again_to_load_a_memory_is_charged_to_nobody(tmp_path):
+    with Ledger(tmp_path / "calls") as ledger:
+        embedder = metered(ledger)
+        with embedder.unbooked():
+            assert (await embedder.embed(["tea", "oboe"])).shape == (2, 64)
+        await embedder.embed(["a question"])
+        assert [row.texts for row in ledger.rows()] == [1]
+
+
 async def test_each_method_is_charged_for_the_tokens_of_its_texts_whoever_filled_the_cache(tmp_path):
     cached = CachedEmbedder(HashEmbedder(), tmp_path)
     for name in ("first", "second"):

@@ -106,6 +106,16 @@ def test_date_match_is_exact_and_undefined_without_a_bare_gold_date(prediction, 
     assert same_date(prediction, gold) is same
 
 
+@pytest.mark.parametrize("text", ["decided 2022", "the mayor, 2022", "a novel 2022", "marching 2022"])
+def test_a_word_that_begins_like_a_month_is_none(text):
+    assert dates(text) == {CalendarDate(2022)}
+
+
+@pytest.mark.parametrize("text", ["05/07/2023", "on 5.7.23", "7-5-2023"])
+def test_a_date_in_figures_alone_is_neither_right_nor_wrong(text):
+    assert same_date(text, "7 May 2023") is None
+
+
 def test_recall_without_gold_evidence_is_unscored():
     assert evidence_recall([], ["D1:1"]) is None
     assert recall_at_k([], ["D1:1"], k=5) is None

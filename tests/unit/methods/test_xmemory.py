@@ -229,6 +229,15 @@ async def test_two_low_episodes_of_the_first_ten_end_it():
     assert len(prompts) == 7
 
 
+async def test_uncertainties_of_two_measures_are_not_compared():
+    said = iter([None, *["in Ghent"] * 9])
+    doubt = Doubt(question("Where is Ann?"), tools=tools_for(lambda request: next(said)), window=4096)
+    pool = [Hit(Note(f"e{n}", "episode", "Ann is in Ghent."), 1.0) for n in range(2)]
+    selected, decisions = await gate(question("Where is Ann?"), [], pool, doubt=doubt, limits=ReadingLimits())
+    # The first reply was unusable, 5 at the most; the next ones are shares: 1 at the most, then 0.
+    assert decisions[1].score == pytest.approx(1.0)
+
+
 async def test_ten_episodes_are_probed_at_most():
     selected, _, prompts = await ruled(*[1.0] * 20)
     assert (len(selected), len(prompts)) == (10, 11)

@@ -1,10 +1,11 @@
 """One unit graded again, without Ray."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from memsif_ray.clients.entities import RuleEntities
+from memsif_ray.clients.ledger import Call
 from memsif_ray.clients.scripted import HashEmbedder, ScriptedChat
 from memsif_ray.clients.tokens import EstimatingCounter
 from memsif_ray.config import DataConfig, JudgingConfig, ModelConfig
@@ -12,10 +13,11 @@ from memsif_ray.datasets import load
 from memsif_ray.datasets.audit import Audit
 from memsif_ray.errors import RequestRefused, ServiceBusy
 from memsif_ray.methods.base import Tools
+from memsif_ray.prompts import load as load_prompt
 from memsif_ray.runtime.regrading import GradeUnit, Grading
 from memsif_ray.runtime.toolbox import Bench
 from memsif_ray.runtime.units import Unit
-from memsif_ray.schemas import ANSWERS, VERDICTS
+from memsif_ray.schemas import ANSWERS, CALLS, VERDICTS
 from memsif_ray.storage.inputs import write_inputs
 from memsif_ray.storage.runs import RunFolder
 from memsif_ray.storage.tables import encode
@@ -103,6 +105,20 @@ async def test_what_an_audit_leaves_alone_is_taken_from_the_released_grading(fol
     assert "<reference>something else</reference>" in request.user
     assert [row["outcome"] for row in result.tables["verdicts"]] == ["right", *["wrong"] * 5]
     assert {row["profile"] for row in result.tables["verdicts"]} == {"lenient@audited"}
+
+
+@pytest.mark.parametrize(("prompt", "asked"), [("judges/lenient", 0), ("judges/strict_exact", 5)])
+async def test_verdicts_made_with_another_prompt_are_not_taken_over(folder, prompt, asked):
+    answers = UNIT.folder(folder).read("answers")
+    graded, _ = await _run(GradeUnit(folder, UNIT, GRADING), lambda _: "WRONG")
+    own = {"answers": [answers], "verdicts": [encode(graded.tables["verdicts"], VERDICTS)]}
+    UNIT.folder(folder).write(own, {})
+    made_with = load_prompt(prompt).fingerprint
+    about = {"call_key": "k", "occurrence": 0, "stage": "judge", "model": "m", **asdict(UNIT.scope)}
+    call = Call(prompt_fingerprint=made_with, **about)
+    folder.tables.write({"calls": [encode([asdict(call)], CALLS)]}, {})
+    _, requests = await _run(GradeUnit(folder, UNIT, GRADING), lambda _: "CORRECT")
+    assert len(requests) == asked
 
 
 def test_a_meaning_changes_with_whatever_the_verdicts_depend_on(folder, dataset):

@@ -42,7 +42,7 @@ def test_nothing_has_no_point(bootstrap):
 @pytest.mark.parametrize("bootstrap", [cluster_bootstrap, stratified_bootstrap])
 def test_equal_methods_are_flagged_degenerate(bootstrap):
     interval = bootstrap([0.0, 0.0, 0.0], "AAB", seed=SEED)
-    assert (interval.point, interval.flag) == (0.0, "degenerate")
+    assert (interval.point, interval.low, interval.high, interval.flag) == (0.0, None, None, "degenerate")
 
 
 def test_a_conversation_without_the_category_is_drawn_but_gives_no_nan():
