@@ -86,19 +86,6 @@ _NAMES = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
     *("november", "december", "sept"),
 )
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
 _MONTH = rf"(?P<month{{n}}>{'|'.join((*_NAMES, *_MONTHS))})\b\.?"
 _YEAR = r"(?P<year{n}>(?:19|20)\d\d)"
 _DAY = r"(?P<day{n}>[0-3]?\d)(?:st|nd|rd|th)?"
