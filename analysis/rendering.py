@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -24,6 +25,8 @@ _CAPTION = (
     "construction, retrieval and answer over the questions asked, without judge and embedding; + where a "
     "server gave no token usage for some replies."
 )
+_SHORT = {"failures": "failed"}
+"""Titles of columns that differ from their names."""
 Grid = list[list[str]]
 """Cells by row; the first row is the header, the first column names the method."""
 
@@ -64,12 +67,15 @@ def _grids(summary: Summary) -> tuple[Grid, Grid]:
     asked = {category for _, category in scores}
     shown = [c for c in CATEGORIES if c in asked and c != Category.ADVERSARIAL]
     accuracy = [["method", *shown, "ACC", "gain [95 %]"]]
-    beside = [["method", "F1", "recall", "Adv", "invalid", "failed", "tok/q", "s/q"]]
+    counts = ["invalid", "failures"]
+    if any(row["ungraded"] for row in scores.values()) and any(row["scored"] for row in scores.values()):
+        counts.insert(1, "ungraded")  # of a run that nobody graded it says nothing
+    beside = [["method", "F1", "recall", "Adv", *(_SHORT.get(c, c) for c in counts), "tok/q", "s/q"]]
     for method in methods:
         accuracy.append(
             [method, *[_percent(scores, method, c, "acc") for c in (*shown, TOTAL)], _gain(gains.get(method))]
         )
-        beside.append([method, *_beside(scores, method), *_cost(costs[method])])
+        beside.append([method, *_beside(scores, method, counts), *_cost(costs[method])])
     return accuracy, beside
 
 
@@ -78,14 +84,13 @@ def _percent(scores: Scores, method: str, category: str, column: str) -> str:
     return _NOTHING if value is None else f"{100 * value:.1f}"
 
 
-def _beside(scores: Scores, method: str) -> list[str]:
+def _beside(scores: Scores, method: str, counts: Sequence[str]) -> list[str]:
     asked = [scores[method, part] for part in (TOTAL, Category.ADVERSARIAL) if (method, part) in scores]
     return [
         _percent(scores, method, TOTAL, "f1"),
         _percent(scores, method, TOTAL, "evidence_recall"),
         _percent(scores, method, Category.ADVERSARIAL, "acc"),
-        str(sum(row["invalid"] for row in asked)),
-        str(sum(row["failures"] for row in asked)),
+        *(str(sum(row[count] for row in asked)) for count in counts),
     ]
 
 

@@ -10,8 +10,8 @@ import csv
 import hashlib
 import io
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from analysis.questions import ADVERSARIAL, scan
+from analysis.report.study import read_runs
 from memsif_ray.errors import ConfigError, DataError
 from memsif_ray.schemas import ANSWERS, CONVERSATIONS
 from memsif_ray.storage.files import read_json, write_json
@@ -36,6 +37,7 @@ class Drawn:
     Attributes:
         answer_id: What the sheet calls it; tells nothing.
         folder: Name of the run folder.
+        label: What sets its run apart from others that asked the same method; "" where it is the only one.
     """
 
     answer_id: str
@@ -44,6 +46,12 @@ class Drawn:
     folder: str
     run: int
     question_id: str
+    label: str = ""
+
+    @property
+    def system(self) -> str:
+        """The method as a report on the same runs names it: two settings of one method are two systems."""
+        return f"{self.method} [{self.label}]" if self.label else self.method
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ class Sheet:
 def draw(runs: Sequence[Path], *, per_cell: int, seed: int) -> Sheet:
     """Sample answers evenly: so many of every system and dataset, or all where there are fewer.
 
-    Verdicts play no part in the draw (MemSIF, Appendix D.1). Failed answers and questions to abstain from,
+    A method in two runs, say of two settings, is two systems. Verdicts play no part in the draw (MemSIF, Appendix D.1). Failed answers and questions to abstain from,
     which have no reference, are left out. The draw is by hash, so it is the same on every machine.
 
     Args:
@@ -65,19 +73,27 @@ def draw(runs: Sequence[Path], *, per_cell: int, seed: int) -> Sheet:
         per_cell: Answers per system and dataset.
         seed: Of the draw.
     """
-    cells: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for run in runs:
-        for row in _answers(run):
-            cells[row["dataset"], row["method"]].append(row)
+    cells: defaultdict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in _labelled(runs):
+        cells[row["dataset"], row["method"], row["label"]].append(row)
     chosen = [row for cell in cells.values() for row in _shuffled(cell, ("draw", seed))[:per_cell]]
     mixed = _shuffled(chosen, ("order", seed))
     width = len(str(len(mixed)))
     named = {f"a{number:0{width}}": row for number, row in enumerate(mixed, start=1)}
-    about = ("dataset", "method", "folder", "run", "question_id")
+    about = ("dataset", "method", "folder", "run", "question_id", "label")
     return Sheet(
         tuple(Drawn(name, **{key: row[key] for key in about}) for name, row in named.items()),
         {name: {key: row[key] for key in COLUMNS[1:4]} for name, row in named.items()},
     )
+
+
+def _labelled(runs: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    """Answers of all runs, each with the label of its run where several of them asked its method."""
+    answers = [(run.label, _answers(run.path)) for run in read_runs(runs)]
+    having = Counter(of for _, rows in answers for of in {(row["dataset"], row["method"]) for row in rows})
+    for label, rows in answers:
+        for row in rows:
+            yield {**row, "label": label if having[row["dataset"], row["method"]] > 1 else ""}
 
 
 def _answers(run: Path) -> list[dict[str, Any]]:

@@ -79,7 +79,7 @@ def validate(
     return Validation(
         humans,
         judged,
-        compared(judge, settled, lambda one: one.method),
+        compared(judge, settled, lambda one: one.system),
         {
             "human_agreement": mean_of_known(row.agreement for row in humans),
             "human_kappa": mean_of_known(row.kappa.point for row in humans),

@@ -110,7 +110,7 @@ def curves(rows: Sequence[Row], *, label: str) -> Figure | None:
     """Accuracy and F1 against a budget, one line per series.
 
     Args:
-        rows: With series, budget, acc, f1 and, for whiskers, acc_low and acc_high.
+        rows: With series, budget, acc, f1, and acc_low and acc_high for whiskers of accuracy.
         label: What the budget is.
     """
     metrics = _present(rows, _METRICS)
@@ -121,9 +121,13 @@ def curves(rows: Sequence[Row], *, label: str) -> Figure | None:
     budgets = sorted({row["budget"] for row in rows})
     for axes, metric in zip(panels, metrics, strict=True):
         for place, (series, some) in enumerate(groupby(ordered, key=lambda row: row["series"])):
-            points = [(row["budget"], 100 * row[metric]) for row in some if row[metric] is not None]
-            if points:
-                axes.plot(*zip(*points, strict=True), label=series, linewidth=1.4, **look(place))
+            known = [row for row in some if row[metric] is not None]
+            if known:
+                points = [(row["budget"], 100 * row[metric]) for row in known]
+                (line,) = axes.plot(*zip(*points, strict=True), label=series, linewidth=1.4, **look(place))
+                for row in known if metric == "acc" else []:
+                    low, high = 100 * row["acc_low"], 100 * row["acc_high"]
+                    axes.vlines(row["budget"], low, high, color=line.get_color(), linewidth=0.8)
         axes.set_xscale("log", base=2)
         axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
         axes.minorticks_off()

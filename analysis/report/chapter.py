@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from analysis.figures import benchmark
 from analysis.figures.style import as_svg
 from analysis.page import Folded, Grid, Picture, Section
-from analysis.report import cost_grids, grids, variant_grids
+from analysis.report import cost_grids, grids, reply_grids, variant_grids
 from analysis.report.study import Run, Study
 from analysis.scores import by_profile
 
@@ -55,6 +55,7 @@ class _Chapter:
         yield from self._more("Settings", self._settings())
         yield from self._more("Repeated runs", self._spread())
         yield from self._more("Judges", self._judges())
+        yield from self._more("Unusable replies", self._unusable())
 
     def _more(self, title: str, parts: list[Part]) -> Iterator[Section]:
         if parts:
@@ -171,6 +172,12 @@ class _Chapter:
         if not profiles.height or profiles["profile"].n_unique() < 2:
             return []
         return [variant_grids.profile_grid(profiles, self._methods, self._named("judges"))]
+
+    def _unusable(self) -> list[Part]:
+        study = self._study
+        return list(
+            reply_grids.reply_grids(study.calls, study.table("decisions"), self._methods, self._suffix)
+        )
 
     def _lines(self, gains: pl.DataFrame) -> list[benchmark.Difference]:
         rows = {row["method"]: row for row in gains.to_dicts() if row["point"] is not None}

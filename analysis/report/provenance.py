@@ -8,7 +8,10 @@ import polars as pl
 import yaml
 
 from analysis.page import Folded, Grid, Section
+from analysis.questions import scan
 from analysis.report.study import Run
+from analysis.verdicts import gradings
+from memsif_ray.schemas import CALLS
 
 _MOST_REASONS = 3
 _INPUTS = ("conversations", "messages", "questions", "gold")
@@ -23,7 +26,8 @@ def problems(run: Run) -> list[str]:
         found.append(f"{lost.height:,} of {_count(run, 'answers'):,} answers failed ({reasons})")
     if not run.manifest.get("complete", False) and not found:
         found.append("it was not brought to its end")
-    return found
+    halves = [folder.name for folder, about in gradings(run.path) if not about.get("complete", True)]
+    return [*found, *(f"the grading {name} lacks verdicts" for name in halves)]
 
 
 def _unfinished(run: Run) -> pl.DataFrame:
@@ -88,13 +92,12 @@ def _unfinished_grids(runs: Sequence[Run]) -> Iterator[Grid]:
 
 
 def _calls_grid(runs: Sequence[Run]) -> Grid:
-    by = ("stage", "model", "prompt_id", "prompt_fingerprint")
-    rows = []
+    rows: list[list[str]] = []
     for run in runs:
-        table = run.table("calls").group_by(by).agg(n=pl.len()).sort(by).collect()
-        for row in table.to_dicts():
-            named = (row["prompt_id"] or "–", row["prompt_fingerprint"] or "–")
-            rows.append([run.path.name, row["stage"], row["model"], *named, f"{row['n']:,}"])
+        rows += _call_rows(run.path.name, run.table("calls"))
+        for folder, about in gradings(run.path):
+            calls = scan(folder / "tables" / "calls.parquet", CALLS)
+            rows += _call_rows(f"{run.path.name}, graded again: {about.get('profile', folder.name)}", calls)
     return Grid(
         "prompts",
         "Models and prompts",
@@ -102,6 +105,13 @@ def _calls_grid(runs: Sequence[Run]) -> Grid:
         rows,
         "A prompt's fingerprint changes with its text or its schema.",
     )
+
+
+def _call_rows(name: str, calls: pl.LazyFrame) -> Iterator[list[str]]:
+    by = ("stage", "model", "prompt_id", "prompt_fingerprint")
+    for row in calls.group_by(by).agg(n=pl.len()).sort(by).collect().to_dicts():
+        named = (row["prompt_id"] or "–", row["prompt_fingerprint"] or "–")
+        yield [name, row["stage"], row["model"], *named, f"{row['n']:,}"]
 
 
 def _data_grid(runs: Sequence[Run]) -> Grid:

@@ -20,7 +20,7 @@ import yaml
 from analysis.comparisons import differences, paired
 from analysis.questions import per_question, scan
 from analysis.tables import Summary, summarise
-from analysis.verdicts import scan_verdicts
+from analysis.verdicts import scan_calls, scan_verdicts
 from memsif_ray.schemas import TABLES
 
 _NOT_MEANT = ("methods", "data", "execution")
@@ -161,11 +161,16 @@ class Study:
 
     def table(self, name: str) -> pl.LazyFrame:
         """Rows of all runs, methods by their names here."""
-        return pl.concat([self._renamed(run, name) for run in self.runs])
+        return pl.concat([self._renamed(run, run.table(name)) for run in self.runs])
 
-    def _renamed(self, run: Run, table: str) -> pl.LazyFrame:
+    @property
+    def calls(self) -> pl.LazyFrame:
+        """Calls of all runs, with those of the judge whose verdicts are shown, and of no other."""
+        return pl.concat([self._renamed(run, scan_calls(run.path, self.profile)) for run in self.runs])
+
+    def _renamed(self, run: Run, table: pl.LazyFrame) -> pl.LazyFrame:
         names = {method: self.name(method, run) for method in run.methods}
-        return run.table(table).with_columns(pl.col("method").replace(names))
+        return table.with_columns(pl.col("method").replace(names))
 
     @property
     def _verdicts(self) -> pl.LazyFrame:
@@ -184,7 +189,7 @@ class Study:
         return summarise(
             self.table("answers"),
             self.table("verdicts"),
-            self.table("calls"),
+            self.calls,
             reference=self.reference,
             profile=self.profile,
             stratified=self.stratified,

@@ -49,7 +49,7 @@ def export(
 
     drawn = draw([find_run(run, output).path for run in runs], per_cell=per_cell, seed=seed)
     write_sheet(sheet, drawn)
-    cells = len({(one.dataset, one.method) for one in drawn.drawn})
+    cells = len({(one.dataset, one.system) for one in drawn.drawn})
     plain = {"sheet": sheet, "key": key_file(sheet), "answers": len(drawn.drawn), "cells": cells}
     text = (
         f"{len(drawn.drawn)} answers of {cells} systems and datasets: {sheet}; keep {key_file(sheet)} secret"

@@ -260,6 +260,38 @@ def test_later_gradings_of_a_run_are_read_too(write_run, tmp_path):
     assert table(page, "main")[1][3] == "33.3"  # the run's own profile
 
 
+def test_judge_tokens_and_prompts_are_those_of_the_verdicts_shown(write_run, tmp_path):
+    rows = small_run({"memsif": "rwwr"})
+    judged = rows["calls"][0] | {"stage": "judge", "model": "own", "prompt_id": "judge_memsif"}
+    rows["calls"].append(judged | {"prompt_tokens": 400, "completion_tokens": 0})
+    run = write_run("locomo-1", rows)
+    lenient = [complete("verdicts", v | {"profile": "lenient"}) for v in rows["verdicts"]]
+    call = judged | {"model": "other", "prompt_id": "judges/lenient", "prompt_tokens": 4000}
+    tables = {
+        "verdicts": [encode(lenient, TABLES["verdicts"])],
+        "calls": [encode([complete("calls", call | {"completion_tokens": 0})], TABLES["calls"])],
+    }
+    later = SealedFolder(run / "grades" / "lenient" / "tables", run / "grades" / "lenient" / "manifest.json")
+    later.write(tables, {"profile": "lenient", "complete": False})
+    for profile, tokens in (("memsif", "100"), ("lenient", "1,000")):  # of four questions
+        page = write_report([run], tmp_path / profile, profile=profile)
+        assert table(page, "cost-tokens")[1][4] == tokens
+    stages = [(row[0].rpartition(": ")[2], row[1], row[2]) for row in table(page, "prompts")]
+    assert ("locomo-1", "judge", "own") in stages and ("lenient", "judge", "other") in stages
+    assert "the grading lenient lacks verdicts" in page.read_text()
+
+
+def test_replies_that_could_not_be_used_are_counted_though_nothing_failed(write_run, tmp_path):
+    rows = small_run({"memsif": "rwwr", "mem0": "rrrr"})
+    lost = {"method": "mem0", "conversation_id": "a", "run": 0}
+    for outcome in ("ok", "invalid:truncated", "invalid:truncated", "invalid:truncated"):
+        rows["calls"].append({**lost, "stage": "extract", "model": "m", "outcome": outcome})
+    rows["decisions"].append({**lost, "kind": "extract", "subject_id": "s", "decided_by": "fallback"})
+    page = write_report([write_run("locomo-1", rows)], tmp_path / "out")
+    assert table(page, "unusable-replies")[1:] == [["mem0", "extract", "4", "3", "75.0"]]
+    assert table(page, "fallbacks")[1:] == [["mem0", "extract", "1", "1", "100.0"]]
+
+
 def test_another_reference_or_the_first_method_if_it_never_ran(write_run, tmp_path):
     run = write_run("locomo-1", small_run({"bm25": "rrrr", "hybrid": "wwww"}))
     assert table(write_report([run], tmp_path / "a", reference="hybrid"), "main")[1][0] == "hybrid"

@@ -1,6 +1,8 @@
 """Answers for people to label: drawn evenly and blindly, and read back."""
 
 import csv
+import json
+from collections import Counter
 
 import polars as pl
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from analysis.sheet import Drawn, as_text, draw, key_file, read_key, read_labels, write_sheet
 from analysis.validation import validate
 from memsif_ray.errors import ConfigError, DataError
+from tests.unit.analysis.conftest import small_run
 
 METHODS = ("memsif", "naive-rag")
 
@@ -51,6 +54,28 @@ def test_a_draw_is_even_repeatable_and_takes_no_failed_or_adversarial_answer(run
     assert len(every.drawn) == 2 * 2 * 4
     assert {one.question_id[-1] for one in every.drawn} == set("2345")
     assert [one.method for one in every.drawn] != sorted(one.method for one in every.drawn)
+
+
+def test_two_settings_of_a_method_are_two_systems(write_run, tmp_path):
+    outcomes = {"memsif": "rrrr"}
+    paths = [
+        write_run("low", small_run(outcomes), {"alpha": 0.4}),
+        write_run("high", small_run(outcomes | {"bm25": "rrrr"}), {"alpha": 0.8}),
+    ]
+    sheet = draw(paths, per_cell=2, seed=1)
+    systems = Counter(one.system for one in sheet.drawn)
+    assert systems == {"memsif [alpha=0.4]": 2, "memsif [alpha=0.8]": 2, "bm25": 2}
+    write_sheet(tmp_path / "out.csv", sheet)
+    assert "alpha" not in (tmp_path / "out.csv").read_text(encoding="utf-8-sig")
+    labels = {one.answer_id: True for one in read_key(tmp_path / "out.key.json")}
+    found = validate(sheet.drawn, labels, labels, judge=labels, adjudicated={})
+    assert {row.kind: row.answers for row in found.by_method} == systems
+
+
+def test_a_key_of_an_earlier_version_is_read(tmp_path):
+    row = {"answer_id": "a1", "dataset": "x", "method": "m", "folder": "f", "run": 0, "question_id": "q"}
+    (tmp_path / "out.key.json").write_text(json.dumps([row]))
+    assert read_key(tmp_path / "out.key.json")[0].system == "m"
 
 
 def test_a_sheet_goes_to_people_and_comes_back(runs, tmp_path):

@@ -246,7 +246,9 @@ def test_a_method_that_nobody_graded_has_no_accuracy_though_another_was(write_ru
     rows = small_run({"memsif": "rrrr", "mem0": "rrrr"}, failed="0")
     for verdict in rows["verdicts"]:
         verdict["outcome"] = verdict["outcome"] if verdict["method"] == "memsif" else None
-    scores = read_summary(write_run("half", rows)).scores.filter(category="Total")
+    summary = read_summary(write_run("half", rows))
+    assert "| invalid | ungraded | failed |" in to_markdown(summary)
+    scores = summary.scores.filter(category="Total")
     # q0 failed in both. It is wrong for memsif, which a judge has seen, and nothing yet for mem0.
     assert scores.select("method", "scored", "acc").rows() == [("mem0", 0, None), ("memsif", 3, 2 / 3)]
 
