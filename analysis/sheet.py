@@ -65,8 +65,9 @@ class Sheet:
 def draw(runs: Sequence[Path], *, per_cell: int, seed: int) -> Sheet:
     """Sample answers evenly: so many of every system and dataset, or all where there are fewer.
 
-    A method in two runs, say of two settings, is two systems. Verdicts play no part in the draw (MemSIF, Appendix D.1). Failed answers and questions to abstain from,
-    which have no reference, are left out. The draw is by hash, so it is the same on every machine.
+    A method in two runs, say of two settings, is two systems. Verdicts play no part in the draw (MemSIF,
+    Appendix D.1). Failed answers and questions to abstain from, which have no reference, are left out. The
+    draw is by hash, so it is the same on every machine.
 
     Args:
         runs: Folders of finished runs.
