@@ -16,6 +16,7 @@ CATEGORIES: tuple[str, ...] = tuple(category.value for category in Category)
 ADVERSARIAL = pl.col("category") == Category.ADVERSARIAL.value
 """Questions to abstain from stand in their own column and are part of no total."""
 _OUTCOME, _FAILED = pl.col("outcome"), pl.col("answer").is_null()
+_UNGRADED = _OUTCOME.is_null() & ~_FAILED
 
 
 def scan(file: Path, schema: pa.Schema) -> pl.LazyFrame:
@@ -33,11 +34,15 @@ def scan(file: Path, schema: pa.Schema) -> pl.LazyFrame:
 def scored_answers(answers: pl.LazyFrame, verdicts: pl.LazyFrame) -> pl.LazyFrame:
     """Answers with the verdicts of one judge profile beside them, and `score`: 1 right, 0 wrong, else null.
 
-    A failed answer is wrong, whoever is to blame, once the profile graded anything of its method and run;
-    where nobody graded it stays without a score, like every other answer.
+    A failed answer is wrong, whoever is to blame. It needs no judge, so while answers of its method and run
+    wait for one it would weigh too much: of ten answers, two failed and eight ungraded, none would be right.
+    Hence nothing of a method and run is scored until all of it is graded; questions to abstain from, which
+    are part of no total, wait for themselves. Where nobody graded at all, failed answers have none either.
     """
     score = (
-        pl.when(_FAILED & _OUTCOME.is_not_null().any().over("method", "run"))
+        pl.when(_UNGRADED.any().over("method", "run", ADVERSARIAL))
+        .then(None)
+        .when(_FAILED & _OUTCOME.is_not_null().any())
         .then(0.0)
         .when(_OUTCOME.eq(Outcome.RIGHT.value))
         .then(1.0)
@@ -60,7 +65,7 @@ def per_question(answers: pl.LazyFrame, verdicts: pl.LazyFrame) -> pl.LazyFrame:
         .agg(
             pl.col("score", "f1", "evidence_recall", "date_match").mean(),
             invalid=_OUTCOME.eq(Outcome.INVALID.value).sum(),
-            ungraded=(_OUTCOME.is_null() & ~_FAILED).sum(),
+            ungraded=_UNGRADED.sum(),
             failures=_FAILED.sum(),
         )
     )

@@ -13,7 +13,7 @@ from analysis.figures.style import as_svg
 from analysis.page import Folded, Grid, Picture, Section
 from analysis.report import cost_grids, grids, reply_grids, variant_grids
 from analysis.report.study import Run, Study
-from analysis.scores import by_profile
+from analysis.scores import TOTAL, by_profile
 
 Row = dict[str, Any]
 Part = Picture | Grid | Folded
@@ -63,8 +63,6 @@ class _Chapter:
 
     def _accuracy(self) -> Section:
         scores, name = self._summary.scores, self._named
-        nothing = scores["acc"].null_count() == scores.height
-        told = ["No answer was graded under this profile, so there is no ACC: F1 and recall remain."]
         rank = {name: place for place, name in enumerate((*self._methods, *grids.all_categories(scores)))}
         rows = sorted(scores.to_dicts(), key=lambda row: (rank[row["method"]], rank[row["category"]]))
         parts: list[Part] = [
@@ -88,7 +86,22 @@ class _Chapter:
                 if scores[column].count()
             ),
         ]
-        return Section(f"Accuracy{self._of}", told if nothing else [], parts)
+        return Section(f"Accuracy{self._of}", list(self._unscored()), parts)
+
+    def _unscored(self) -> Iterator[str]:
+        """Why there is no ACC, of nobody or of some methods."""
+        scores = self._summary.scores
+        if scores["acc"].null_count() == scores.height and not self._study.graded:
+            yield "No answer was graded under this profile, so there is no ACC: F1 and recall remain."
+            return
+        waiting = scores.filter(pl.col("category") != TOTAL).group_by("method").agg(pl.col("ungraded").sum())
+        left = dict(waiting.iter_rows())
+        named = [f"{method} ({left[method]:,})" for method in self._methods if left[method]]
+        if named:
+            yield (
+                f"Answers of {', '.join(named)} have no verdict. Failed ones need none, so while others wait "
+                "they would weigh too much: a run of a method has no ACC until it is graded as a whole."
+            )
 
     def _significance(self) -> list[Part]:
         gains = self._summary.gains

@@ -44,9 +44,8 @@ def failures(study: Study, run: Run, limit: int) -> tuple[list[Folded], int]:
 def _wrong(run: Run, profile: str) -> pl.DataFrame:
     outcome = pl.col("outcome")
     failed = (
-        (pl.col("score") == 0)
-        | pl.col("answer").is_null()
-        | outcome.eq(Outcome.INVALID.value)
+        pl.col("answer").is_null()
+        | outcome.is_in([Outcome.WRONG.value, Outcome.INVALID.value])
         | (outcome.is_null() & (pl.col("f1") == 0))
     )
     verdicts = run.table("verdicts").filter(pl.col("profile") == profile)

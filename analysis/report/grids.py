@@ -103,7 +103,7 @@ def main_grid(summary: Summary, methods: Sequence[str], name: str = "main") -> G
         "stand apart (Adv.: right is to abstain). Recall: share of gold evidence in the context. † the 95 % "
         f"interval of the difference to {methods[0]} excludes zero; ‡ and McNemar's exact p is below 0.05 "
         "after Holm's correction. Failed answers count as wrong; unscored ones (invalid or no verdict) "
-        "count neither way.",
+        "count neither way, and a run of a method waits for its last verdict before it has an ACC.",
     )
 
 

@@ -177,6 +177,11 @@ class Study:
         return self.table("verdicts").filter(pl.col("profile") == self.profile)
 
     @cached_property
+    def graded(self) -> bool:
+        """Whether the profile has a verdict on anything."""
+        return bool(self._verdicts.select(pl.col("outcome").is_not_null().any()).collect().item())
+
+    @cached_property
     def f1_gains(self) -> pl.DataFrame:
         """The reference minus each other method in F1, as `summary.gains` has it for accuracy."""
         questions = per_question(self.table("answers"), self._verdicts)

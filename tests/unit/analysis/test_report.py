@@ -193,6 +193,19 @@ def test_without_a_judge_accuracy_is_absent_not_zero(write_run, tmp_path):
     assert (page.parent / "figures" / "f1-by-category.svg").exists()
 
 
+def test_a_method_that_is_partly_graded_has_no_accuracy_and_a_reason(write_run, tmp_path):
+    rows = small_run({"memsif": "rrrr", "mem0": "rrwr"}, failed="0")
+    for verdict in rows["verdicts"]:
+        if (verdict["method"], verdict["question_id"]) == ("mem0", "q1"):
+            verdict["outcome"] = None
+    page = write_report([write_run("locomo-1", rows)], tmp_path / "out")
+    memsif, mem0 = (dict(zip(table(page, "main")[0], row, strict=True)) for row in table(page, "main")[1:])
+    assert (memsif["ACC"], mem0["ACC"], mem0["Adv. ACC"], mem0["Unscored"]) == ("66.7", "–", "100.0", "1")
+    html = page.read_text(encoding="utf-8")
+    assert "Answers of mem0 (1) have no verdict" in html
+    assert "mem0 · b · S-hop · wrong" in html  # what was judged wrong is told all the same
+
+
 def test_one_conversation_has_differences_without_an_interval_and_a_reason(write_run, tmp_path):
     rows = small_run({"memsif": "rr", "naive-rag": "ww"})
     page = write_report([write_run("locomo-1", rows)], tmp_path / "out")

@@ -253,6 +253,30 @@ def test_a_method_that_nobody_graded_has_no_accuracy_though_another_was(write_ru
     assert scores.select("method", "scored", "acc").rows() == [("mem0", 0, None), ("memsif", 3, 2 / 3)]
 
 
+@pytest.mark.parametrize("graded", [0, 1, 2])
+def test_failures_are_no_accuracy_while_answers_wait_for_a_judge(write_run, graded):
+    rows = small_run({"memsif": "rrr", "mem0": "rrr"}, failed="0")
+    waiting = {("mem0", f"q{n}") for n in (1, 2)[graded:]}
+    for verdict in rows["verdicts"]:
+        if (verdict["method"], verdict["question_id"]) in waiting:
+            verdict["outcome"] = None
+    summary = read_summary(write_run("half", rows))
+    total = summary.scores.filter(method="mem0", category="Total").to_dicts()[0]
+    # One of three failed. With one of the others graded it would be 1/2, and with none 0.
+    assert (total["acc"], total["ungraded"]) == (None if waiting else 2 / 3, len(waiting))
+    assert summary.gains["n"].item() == (0 if waiting else 3)
+    assert ("| ungraded |" in to_markdown(summary)) == bool(waiting)
+
+
+def test_a_method_that_fails_throughout_is_wrong_once_others_were_graded(write_run):
+    rows = small_run({"memsif": "rrr", "mem0": "rrr"})
+    for row in rows["answers"] + rows["verdicts"]:
+        if row["method"] == "mem0":
+            row |= {"answer": None} if "answer" in row else {"outcome": None}
+    scores = read_summary(write_run("lost", rows)).scores.filter(category="Total")
+    assert scores.select("method", "scored", "acc").rows() == [("mem0", 3, 0.0), ("memsif", 3, 1.0)]
+
+
 def test_an_unknown_profile_reads_no_verdict(run):
     assert read_summary(run, profile="longmemeval").scores["scored"].sum() == 0
 
