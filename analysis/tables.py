@@ -12,8 +12,8 @@ from analysis.comparisons import differences, discordance, paired
 from analysis.costs import costs
 from analysis.questions import per_question, scan
 from analysis.scores import between_runs, category_scores, with_wilson
-from analysis.verdicts import own_profile, scan_verdicts
-from memsif_ray.schemas import ANSWERS, CALLS
+from analysis.verdicts import own_profile, scan_calls, scan_verdicts
+from memsif_ray.schemas import ANSWERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,18 @@ class Summary:
 def read_summary(
     run: Path, *, reference: str = "memsif", profile: str | None = None, stratified: bool = False
 ) -> Summary:
-    """The summary of a run folder, from its answers and calls and all verdicts on it.
+    """The summary of a run folder, from its answers and calls and all verdicts on it, with their calls.
 
     A missing file is an empty table: a run that was not graded has no verdicts. Without `profile` its own
     grading is read.
     """
-    tables = run / "tables"
+    profile = profile or own_profile(run)
     return summarise(
-        scan(tables / "answers.parquet", ANSWERS),
+        scan(run / "tables" / "answers.parquet", ANSWERS),
         scan_verdicts(run),
-        scan(tables / "calls.parquet", CALLS),
+        scan_calls(run, profile),
         reference=reference,
-        profile=profile or own_profile(run),
+        profile=profile,
         stratified=stratified,
     )
 

@@ -17,7 +17,11 @@ from analysis.questions import scan
 from memsif_ray.evaluation.judge import STAGE
 from memsif_ray.schemas import CALLS, VERDICTS
 
-_KEY = ("run", "method", "question_id", "profile")
+AUDITED = "@audited"
+"""Ends the name of a grading against corrected references, as in `runtime.regrading`."""
+_ANSWER = ("run", "method", "question_id")
+_KEY = (*_ANSWER, "profile")
+_JUDGE = pl.col("stage") == STAGE
 
 
 def scan_verdicts(run: Path) -> pl.LazyFrame:
@@ -38,16 +42,28 @@ def scan_verdicts(run: Path) -> pl.LazyFrame:
 
 
 def scan_calls(run: Path, profile: str) -> pl.LazyFrame:
-    """Rows of `schemas.CALLS` from the run folder; of judges, only those behind the verdicts of `profile`."""
+    """Rows of `schemas.CALLS` from the run folder; of judges, only those behind the verdicts of `profile`.
+
+    A grading takes over what is known: verdicts of the run under the same name, and against corrected
+    references those against the released ones. Their calls are part of what it cost; calls on an answer that
+    was judged anew are not.
+    """
     own = scan(run / "tables" / "calls.parquet", CALLS)
-    if own_profile(run, default=profile) != profile:
-        own = own.filter(pl.col("stage") != STAGE)
-    later = [
-        scan(folder / "tables" / "calls.parquet", CALLS)
-        for folder, about in gradings(run)
-        if about.get("profile") == profile
-    ]
-    return pl.concat([own, *later])
+    judged = pl.LazyFrame(CALLS.empty_table())
+    for folder in _graded_in(run, profile):
+        calls = scan(folder / "tables" / "calls.parquet", CALLS).filter(_JUDGE)
+        judged = pl.concat([judged, calls.join(judged, on=_ANSWER, how="anti")])
+    return pl.concat([own.filter(~_JUDGE), judged])
+
+
+def _graded_in(run: Path, profile: str) -> list[Path]:
+    """Folders of the gradings that verdicts of a name are from, the last first; the run itself is one."""
+    released = profile.removesuffix(AUDITED)
+    by_name = {about.get("profile", folder.name): folder for folder, about in gradings(run)}
+    if profile != released and profile not in by_name:
+        return []
+    later = [by_name[name] for name in dict.fromkeys((profile, released)) if name in by_name]
+    return [*later, run] if own_profile(run, default=released) == released else later
 
 
 def gradings(run: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:

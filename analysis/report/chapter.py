@@ -171,7 +171,7 @@ class _Chapter:
                 f"budget-{_file_name(budget)}",
                 f"Accuracy by {budget}",
                 benchmark.curves(rows, label=f"{budget} (tokens, log scale)"),
-                "One run per point.",
+                "One run per point; whiskers are Wilson intervals (95 %).",
             )
 
     def _spread(self) -> list[Part]:

@@ -50,6 +50,14 @@ def test_a_curve_runs_from_the_smallest_budget_to_the_largest():
     assert ">1,024<" in as_svg(axes.figure, "Curve")
 
 
+def test_points_of_accuracy_on_a_curve_have_whiskers_those_of_f1_none():
+    known = ROW | {"series": "memsif", "budget": 256}
+    accuracy, f1 = benchmark.curves([known, known | NO_SCORE | {"budget": 512}], label="budget").axes
+    (whisker,) = accuracy.collections
+    assert whisker.get_segments()[0].tolist() == [[256, 40.0], [256, 60.0]]
+    assert not f1.collections
+
+
 def test_many_series_differ_in_colour_or_marker():
     assert len({tuple(look(place).values()) for place in range(len(PALETTE) * len(MARKERS))}) == 72
 

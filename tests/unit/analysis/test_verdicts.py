@@ -1,12 +1,15 @@
 """A run's own verdicts, and those of later gradings, as one table."""
 
 import polars as pl
+import pytest
 
-from analysis.verdicts import own_profile, scan_verdicts
-from memsif_ray.schemas import VERDICTS
+from analysis.verdicts import AUDITED, own_profile, scan_calls, scan_verdicts
+from memsif_ray.runtime import regrading
+from memsif_ray.schemas import CALLS, VERDICTS
 from memsif_ray.storage.jobs import JobFolder
-from memsif_ray.storage.runs import RunFolder
+from memsif_ray.storage.runs import RunFolder, safe_name
 from memsif_ray.storage.tables import encode
+from tests.unit.analysis.conftest import complete
 
 
 def _verdicts(outcomes: dict[str, str | None], profile: str):
@@ -46,6 +49,43 @@ def test_later_gradings_stand_beside_the_runs_own_and_fill_its_gaps(tmp_path):
         ("memsif", "b", "right"),
         ("memsif", "c", "wrong"),
     ]
+
+
+def _calls(*judged: str, model: str):
+    rows = [
+        complete("calls", {"method": "m", "stage": "judge", "question_id": q, "model": model}) for q in judged
+    ]
+    return {"calls": [encode(rows, CALLS)]}
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        # The run judged a and b; a later start of the same grading judged b anew, and c.
+        ("memsif", [("a", "own"), ("b", "again"), ("c", "again")]),
+        ("lenient", [("a", "lenient"), ("b", "lenient")]),
+        # Only b has a corrected reference; the verdict on a is taken over.
+        ("lenient@audited", [("a", "lenient"), ("b", "corrected")]),
+        ("memsif@audited", []),  # there is none
+        ("strict-exact", []),
+    ],
+)
+def test_the_calls_of_a_judge_are_those_behind_its_verdicts(tmp_path, profile, expected):
+    own = _verdicts({"a": "right", "b": None}, "memsif") | _calls("a", "b", model="own")
+    RunFolder(tmp_path).tables.write(own, {})
+    for name, judged, model in (
+        ("memsif", "bc", "again"),
+        ("lenient", "ab", "lenient"),
+        ("lenient@audited", "b", "corrected"),
+    ):
+        folder = JobFolder(tmp_path / "grades" / safe_name(name))
+        folder.tables.write(_verdicts({}, name) | _calls(*judged, model=model), {"profile": name})
+    found = scan_calls(tmp_path, profile).select("question_id", "model").collect()
+    assert sorted(found.iter_rows()) == expected
+
+
+def test_audited_gradings_have_the_name_that_grading_gives_them():
+    assert AUDITED == regrading.AUDITED
 
 
 def test_an_ungraded_run_has_a_name_and_no_verdicts(tmp_path):
