@@ -29,7 +29,8 @@ class Compared:
 
     Attributes:
         kind: Of answer, e.g. `specific_wrong`.
-        cluster: What is resampled: answers about one conversation succeed and fail together.
+        cluster: What is resampled whole: answers about one conversation, or at least to one question, succeed
+            and fail together.
         ours: Whether the measured grader accepts it.
         theirs: Whether the other does.
     """
@@ -116,7 +117,7 @@ def kappa_interval(
 
     Args:
         pairs: Labels of both graders, one pair per answer.
-        clusters: What each answer belongs to, such as its question.
+        clusters: What each answer belongs to, such as its conversation.
         seed: Of the generator.
         resamples: Number of bootstrap resamples.
         level: Coverage of the interval.

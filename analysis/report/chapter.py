@@ -66,7 +66,9 @@ class _Chapter:
         rank = {name: place for place, name in enumerate((*self._methods, *grids.all_categories(scores)))}
         rows = sorted(scores.to_dicts(), key=lambda row: (rank[row["method"]], rank[row["category"]]))
         parts: list[Part] = [
-            grids.main_grid(self._summary, self._methods, name("main")),
+            grids.main_grid(
+                self._summary, self._methods, name("main"), fallbacks=reply_grids.fallbacks(self._decided)
+            ),
             *self._picture(
                 "accuracy-by-category",
                 "Accuracy by category",
@@ -187,10 +189,11 @@ class _Chapter:
         return [variant_grids.profile_grid(profiles, self._methods, self._named("judges"))]
 
     def _unusable(self) -> list[Part]:
-        study = self._study
-        return list(
-            reply_grids.reply_grids(study.calls, study.table("decisions"), self._methods, self._suffix)
-        )
+        return list(reply_grids.reply_grids(self._study.calls, self._decided, self._methods, self._suffix))
+
+    @property
+    def _decided(self) -> pl.LazyFrame:
+        return reply_grids.decided(self._study.table("decisions"), self._study.table("fact_operations"))
 
     def _lines(self, gains: pl.DataFrame) -> list[benchmark.Difference]:
         rows = {row["method"]: row for row in gains.to_dicts() if row["point"] is not None}

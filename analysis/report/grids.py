@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -76,13 +76,16 @@ def all_categories(scores: pl.DataFrame) -> list[str]:
     return [c for c in (*asked_categories(scores), TOTAL, _ADVERSARIAL) if c in asked]
 
 
-def main_grid(summary: Summary, methods: Sequence[str], name: str = "main") -> Grid:
+def main_grid(
+    summary: Summary, methods: Sequence[str], name: str = "main", *, fallbacks: Mapping[str, int]
+) -> Grid:
     """Accuracy by category with F1 and evidence recall beside it, and adversarial questions apart.
 
     Args:
         summary: Of all methods.
         methods: Their names in the order of the rows; the first is what the others are compared with.
         name: Of the files.
+        fallbacks: Per method its decisions without a usable reply.
     """
     cells = _Cells(summary.scores)
     significant = dagger_marks(summary)
@@ -97,13 +100,17 @@ def main_grid(summary: Summary, methods: Sequence[str], name: str = "main") -> G
     return Grid(
         name,
         "Main results",
-        [*header, *(["Adv. ACC", "Adv. F1"] if adversarial else []), "Failed", "Unscored"],
-        _rows(methods, [*columns, *_missing(summary.scores, methods)]),
+        [*header, *(["Adv. ACC", "Adv. F1"] if adversarial else []), "Failed", "Unscored", "Fallbacks"],
+        _rows(
+            methods,
+            [*columns, *_missing(summary.scores, methods), [f"{fallbacks.get(m, 0):,}" for m in methods]],
+        ),
         f"In %. {MARKS} ACC: judged right, mean of runs per question, without adversarial questions, which "
         "stand apart (Adv.: right is to abstain). Recall: share of gold evidence in the context. † the 95 % "
         f"interval of the difference to {methods[0]} excludes zero; ‡ and McNemar's exact p is below 0.05 "
         "after Holm's correction. Failed answers count as wrong; unscored ones (invalid or no verdict) "
-        "count neither way, and a run of a method waits for its last verdict before it has an ACC.",
+        "count neither way, and a run of a method waits for its last verdict before it has an ACC. "
+        "Fallbacks: what memory decided without a usable reply of the model; nothing fails over it.",
     )
 
 

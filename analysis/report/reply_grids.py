@@ -11,11 +11,30 @@ from analysis.page import Grid
 from analysis.report.grids import percent
 
 _INVALID = pl.col("outcome").str.starts_with("invalid:")
-_FELL_BACK = pl.col("decided_by") == "fallback"
+_BY = pl.col("decided_by")
+_FELL_BACK = _BY == "fallback"
+_LOST = _FELL_BACK | ((_BY == "llm") & (pl.col("outcome") == "failed"))
+"""MemSIF writes down so that a segment yielded nothing readable."""
+
+
+def decided(decisions: pl.LazyFrame, operations: pl.LazyFrame) -> pl.LazyFrame:
+    """What memory decided and wrote: method, kind, and whether it had to do without a usable reply (`lost`).
+
+    Args:
+        decisions: Rows of `schemas.DECISIONS`.
+        operations: Rows of `schemas.FACT_OPERATIONS`; their kinds are `core facts` and `active facts`.
+    """
+    written = operations.select("method", kind=pl.col("track") + " facts", lost=_FELL_BACK)
+    return pl.concat([decisions.select("method", "kind", lost=_LOST), written])
+
+
+def fallbacks(made: pl.LazyFrame) -> dict[str, int]:
+    """Per method how much of what [`decided`][analysis.report.reply_grids.decided] gives was lost."""
+    return dict(made.group_by("method").agg(pl.col("lost").sum()).collect().iter_rows())
 
 
 def reply_grids(
-    calls: pl.LazyFrame, decisions: pl.LazyFrame, methods: Sequence[str], suffix: str = ""
+    calls: pl.LazyFrame, made: pl.LazyFrame, methods: Sequence[str], suffix: str = ""
 ) -> Iterator[Grid]:
     """Unusable replies, and decisions that a rule made in their place; nothing where there were none.
 
@@ -23,7 +42,7 @@ def reply_grids(
 
     Args:
         calls: Rows of `schemas.CALLS`.
-        decisions: Rows of `schemas.DECISIONS`.
+        made: From [`decided`][analysis.report.reply_grids.decided].
         methods: In the order of the rows.
         suffix: Of the files' names.
     """
@@ -39,14 +58,15 @@ def reply_grids(
         ),
     )
     yield from _grid(
-        _shares(decisions, "kind", _FELL_BACK),
+        _shares(made, "kind", pl.col("lost")),
         methods,
         Grid(
             f"fallbacks{suffix}",
             "Decisions without a usable reply",
-            ["Method", "Decision", "Made", "By rule instead", "%"],
+            ["Method", "Decision", "Written down", "Lost", "%"],
             [],
-            "What memory lost or guessed because no reply could be used.",
+            "What memory lost, or a rule decided instead, because no reply could be used. Some systems write "
+            "a decision down only then, so 100 % is of those: set the number beside the replies of the step.",
         ),
     )
 

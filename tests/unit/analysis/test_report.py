@@ -46,12 +46,13 @@ def test_the_main_table_puts_the_reference_first_and_adversarial_questions_apart
         "Adv. F1",
         "Failed",
         "Unscored",
+        "Fallbacks",
     ]
     # q2 (S-hop) failed for all, which is wrong. F1 of a right answer is 1, of a wrong one 0.25.
     assert rows == [
-        ["memsif", "50.0", "100.0", "66.7", "75.0", "100.0", "100.0", "100.0", "1", "0"],
-        ["memsif:no-ts", "50.0", "0.0", "33.3", "50.0", "100.0", "100.0", "100.0", "1", "0"],
-        ["naive-rag", "0.0", "0.0", "0.0", "25.0", "100.0", "0.0", "25.0", "1", "0"],
+        ["memsif", "50.0", "100.0", "66.7", "75.0", "100.0", "100.0", "100.0", "1", "0", "0"],
+        ["memsif:no-ts", "50.0", "0.0", "33.3", "50.0", "100.0", "100.0", "100.0", "1", "0", "0"],
+        ["naive-rag", "0.0", "0.0", "0.0", "25.0", "100.0", "0.0", "25.0", "1", "0", "0"],
     ]
 
 
@@ -215,6 +216,13 @@ def test_one_conversation_has_differences_without_an_interval_and_a_reason(write
     assert table(page, "main")[2][3] == "0.0"  # no dagger
 
 
+def test_one_question_of_longmemeval_is_named_as_such(write_run, tmp_path):
+    rows = small_run({"memsif": "r", "naive-rag": "w"}, dataset="longmemeval")
+    page = write_report([write_run("longmemeval-1", rows)], tmp_path / "out")
+    row = dict(zip(*table(page, "differences"), strict=True))
+    assert row["Without interval because"] == "one question only: nothing to resample"
+
+
 def test_runs_of_different_settings_stand_side_by_side(write_run, tmp_path):
     runs = [
         write_run(
@@ -300,9 +308,22 @@ def test_replies_that_could_not_be_used_are_counted_though_nothing_failed(write_
     for outcome in ("ok", "invalid:truncated", "invalid:truncated", "invalid:truncated"):
         rows["calls"].append({**lost, "stage": "extract", "model": "m", "outcome": outcome})
     rows["decisions"].append({**lost, "kind": "extract", "subject_id": "s", "decided_by": "fallback"})
+    ours = {"method": "memsif", "conversation_id": "a"}
+    for outcome in ("2 facts", "failed"):
+        rows["decisions"].append({**ours, "kind": "extract", "outcome": outcome, "decided_by": "llm"})
+    rows["fact_operations"] = [
+        {**ours, "seq": n, "track": "core", "op": "Reject", "decided_by": by}
+        for n, by in enumerate(("llm", "fallback", "rule"))
+    ]
     page = write_report([write_run("locomo-1", rows)], tmp_path / "out")
     assert table(page, "unusable-replies")[1:] == [["mem0", "extract", "4", "3", "75.0"]]
-    assert table(page, "fallbacks")[1:] == [["mem0", "extract", "1", "1", "100.0"]]
+    assert table(page, "fallbacks")[1:] == [
+        ["memsif", "core facts", "3", "1", "33.3"],
+        ["memsif", "extract", "2", "1", "50.0"],
+        ["mem0", "extract", "1", "1", "100.0"],
+    ]
+    assert [row[-1] for row in table(page, "main")] == ["Fallbacks", "2", "1"]
+    assert (page.parent / "tables" / "fallbacks.tex").exists()
 
 
 def test_another_reference_or_the_first_method_if_it_never_ran(write_run, tmp_path):

@@ -45,6 +45,12 @@ def test_equal_methods_are_flagged_degenerate(bootstrap):
     assert (interval.point, interval.low, interval.high, interval.flag) == (0.0, None, None, "degenerate")
 
 
+def test_one_question_within_a_category_is_no_single_conversation():
+    interval = stratified_bootstrap([1.0, math.nan], "AB", seed=SEED)
+    assert (interval.n, interval.point, interval.low, interval.high) == (1, 1.0, None, None)
+    assert interval.flag == "one_question"
+
+
 def test_a_conversation_without_the_category_is_drawn_but_gives_no_nan():
     interval = cluster_bootstrap([1.0, 0.0, NAN], ["26", "41", "30"], seed=SEED)
     assert (interval.low, interval.high) == (0.0, 1.0)
