@@ -36,11 +36,13 @@ def scored_answers(answers: pl.LazyFrame, verdicts: pl.LazyFrame) -> pl.LazyFram
 
     A failed answer is wrong, whoever is to blame. It needs no judge, so while answers of its method and run
     wait for one it would weigh too much: of ten answers, two failed and eight ungraded, none would be right.
-    Hence nothing of a method and run is scored until all of it is graded; questions to abstain from, which
-    are part of no total, wait for themselves. Where nobody graded at all, failed answers have none either.
+    Hence nothing of a method and run is scored while most of its answers wait; the few that a judge refuses
+    for ever do not cost all others their score. Questions to abstain from, which are part of no total, wait
+    for themselves. Where nobody graded at all, failed answers have no score either.
     """
+    waiting, graded = _UNGRADED.sum(), _OUTCOME.is_not_null().sum()
     score = (
-        pl.when(_UNGRADED.any().over("method", "run", ADVERSARIAL))
+        pl.when((waiting > graded).over("method", "run", ADVERSARIAL))
         .then(None)
         .when(_FAILED & _OUTCOME.is_not_null().any())
         .then(0.0)

@@ -109,7 +109,7 @@ def main_grid(
         "stand apart (Adv.: right is to abstain). Recall: share of gold evidence in the context. † the 95 % "
         f"interval of the difference to {methods[0]} excludes zero; ‡ and McNemar's exact p is below 0.05 "
         "after Holm's correction. Failed answers count as wrong; unscored ones (invalid or no verdict) "
-        "count neither way, and a run of a method waits for its last verdict before it has an ACC. "
+        "count neither way, and there is no ACC while most answers of a run wait for the judge. "
         "Fallbacks: what memory decided without a usable reply of the model; nothing fails over it.",
     )
 

@@ -194,16 +194,18 @@ def test_without_a_judge_accuracy_is_absent_not_zero(write_run, tmp_path):
     assert (page.parent / "figures" / "f1-by-category.svg").exists()
 
 
-def test_a_method_that_is_partly_graded_has_no_accuracy_and_a_reason(write_run, tmp_path):
-    rows = small_run({"memsif": "rrrr", "mem0": "rrwr"}, failed="0")
+def test_a_method_that_is_partly_graded_is_named_and_one_that_hardly_is_has_no_accuracy(write_run, tmp_path):
+    rows = small_run({"memsif": "rrrr", "mem0": "rrwr", "gam": "rrrr"}, failed="0")
     for verdict in rows["verdicts"]:
-        if (verdict["method"], verdict["question_id"]) == ("mem0", "q1"):
+        if (verdict["method"], verdict["question_id"]) in [("mem0", "q1"), ("gam", "q1"), ("gam", "q2")]:
             verdict["outcome"] = None
     page = write_report([write_run("locomo-1", rows)], tmp_path / "out")
-    memsif, mem0 = (dict(zip(table(page, "main")[0], row, strict=True)) for row in table(page, "main")[1:])
-    assert (memsif["ACC"], mem0["ACC"], mem0["Adv. ACC"], mem0["Unscored"]) == ("66.7", "–", "100.0", "1")
+    header, *told = table(page, "main")
+    found = {row[0]: dict(zip(header, row, strict=True)) for row in told}
+    assert {name: row["ACC"] for name, row in found.items()} == {"memsif": "66.7", "gam": "–", "mem0": "0.0"}
+    assert (found["gam"]["Adv. ACC"], found["gam"]["Unscored"]) == ("100.0", "2")
     html = page.read_text(encoding="utf-8")
-    assert "Answers of mem0 (1) have no verdict" in html
+    assert "Answers of gam (2), mem0 (1) have no verdict" in html
     assert "mem0 · b · S-hop · wrong" in html  # what was judged wrong is told all the same
 
 
