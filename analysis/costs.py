@@ -2,7 +2,8 @@
 
 The paper divides construction, retrieval and answering by the number of test questions. A memory is built
 once however often its questions are asked, so construction is divided by the questions and the rest by the
-answers; with one run both are the same number.
+answers; with one run both are the same number. Embedding is done for
+both, and divided alike.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ import polars as pl
 _STAGE = pl.col("stage")
 _JUDGE, _EMBED, _ANSWER = _STAGE == "judge", _STAGE == "embed", _STAGE == "answer"
 _OWN = ~_JUDGE & ~_EMBED
-_BUILD = _OWN & (pl.col("question_id") == "")
+_BUILD = pl.col("question_id") == ""
+_BUILD_EMBED = _EMBED & _BUILD & (pl.col("run") == 0)  # rows were once without the mark of a question
 _PHASES = {
-    "build": _BUILD,
+    "build": _OWN & _BUILD,
     "retrieval": _OWN & ~_BUILD & ~_ANSWER,
     "answer": _OWN & ~_BUILD & _ANSWER,
     "judge": _JUDGE,
-    "embed": _EMBED,
+    "build_embed": _BUILD_EMBED,
+    "ask_embed": _EMBED & ~_BUILD_EMBED,
 }
+_UNITS = ("tokens", "s", "texts")
+_SHOWN = ("build", "retrieval", "answer", "judge", "embed")
 
 
 def costs(answers: pl.LazyFrame, calls: pl.LazyFrame) -> pl.LazyFrame:
@@ -43,18 +48,21 @@ def costs(answers: pl.LazyFrame, calls: pl.LazyFrame) -> pl.LazyFrame:
         p50_s=answered.quantile(0.5, "linear"),
         p95_s=answered.quantile(0.95, "linear"),
     )
-    amounts = [f"{phase}_{unit}" for phase in _PHASES for unit in ("tokens", "s")] + ["embedded_texts"]
+    unknown = ("build_embed_tokens", "ask_embed_tokens")
+    parts = [f"{phase}_{unit}" for phase in _PHASES for unit in _UNITS]
+    amounts = [f"{phase}_{unit}" for phase in _SHOWN for unit in ("tokens", "s")] + ["embedded_texts"]
     return (
         asked.join(calls.group_by("method").agg(*_spent()), on="method", how="left")
         # A method without a call spent nothing. Of one with calls, tokens can be unknown.
-        .with_columns(
-            pl.exclude("method", "embed_tokens", "p50_s", "p95_s").fill_null(0),
-            embed_tokens=pl.when(pl.col("unmetered").is_not_null()).then("embed_tokens").otherwise(0),
-        )
-        .with_columns(pl.col(name) / _divisor(name) for name in amounts)
+        .with_columns(pl.when(pl.col("unmetered").is_not_null()).then(pl.col(*unknown)).otherwise(0))
+        .with_columns(pl.exclude("method", *unknown, "p50_s", "p95_s").fill_null(0))
+        .with_columns(pl.col(name) / _divisor(name) for name in parts)
         .with_columns(
             tokens=pl.sum_horizontal("build_tokens", "retrieval_tokens", "answer_tokens"),
             model_s=pl.sum_horizontal("build_s", "retrieval_s", "answer_s"),
+            embed_tokens=pl.col("build_embed_tokens") + pl.col("ask_embed_tokens"),
+            embed_s=pl.col("build_embed_s") + pl.col("ask_embed_s"),
+            embedded_texts=pl.col("build_embed_texts") + pl.col("ask_embed_texts"),
         )
         .select(
             "method",
@@ -73,14 +81,15 @@ def _spent() -> list[pl.Expr]:
     completed = pl.when(_EMBED).then(0).otherwise(pl.col("completion_tokens"))
     used = pl.col("prompt_tokens").cast(pl.Int64) + completed
     replied = ~pl.col("outcome").str.starts_with("error:")
-    totals = [pl.col("texts").filter(_EMBED).sum().alias("embedded_texts")]
+    totals = []
     for phase, rows in _PHASES.items():
         counted = used.filter(rows)
         total = counted.sum()
-        if phase == "embed":  # what nobody counted is not zero
+        if phase.endswith("embed"):  # what nobody counted is not zero
             total = pl.when((rows & replied & used.is_null()).sum() == 0).then(total)
         totals.append(total.alias(f"{phase}_tokens"))
         totals.append(pl.col("latency_s").filter(rows).sum().alias(f"{phase}_s"))
+        totals.append(pl.col("texts").filter(rows).sum().alias(f"{phase}_texts"))
     return [*totals, (~_EMBED & replied & used.is_null()).sum().alias("unmetered")]
 
 

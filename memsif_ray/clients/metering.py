@@ -19,6 +19,8 @@ from memsif_ray.prompts.replies import parse_reply
 from memsif_ray.types import CallScope, ChatReply, ChatRequest, Matrix
 
 EMBED_STAGE = "embed"
+SOME_QUESTION = "*"
+"""Stands in an embedding's row for a question's id: an embedder is told texts, not whose they are."""
 
 
 class MeteredChat:
@@ -87,7 +89,7 @@ class MeteredEmbedder:
         Args:
             embedder: Who embeds, by itself or from a cache.
             ledger: Of the unit of work.
-            scope: On which every call is booked.
+            scope: On which every call is booked; of `SOME_QUESTION` while questions are asked.
             tokens: Counts the texts.
             stopwatch: Told what calls took that now come from the cache.
         """

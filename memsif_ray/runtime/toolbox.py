@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from memsif_ray.clients.embedders import make_embedder
 from memsif_ray.clients.entities import make_entities
 from memsif_ray.clients.ledger import Ledger
-from memsif_ray.clients.metering import MeteredChat, MeteredEmbedder
+from memsif_ray.clients.metering import SOME_QUESTION, MeteredChat, MeteredEmbedder
 from memsif_ray.clients.openai_http import OpenAIChat
 from memsif_ray.clients.stopwatch import Stopwatch
 from memsif_ray.clients.tokens import EstimatingCounter, ServedTokenCounter
@@ -61,14 +61,21 @@ class Toolbox:
         self._tokens = ServedTokenCounter(config.model) if served else EstimatingCounter()
 
     @contextmanager
-    def opened(self, journal: Path, scope: CallScope) -> Iterator[Bench]:
-        """The tools of one piece of work, whose every call goes through the ledger at `journal`."""
+    def opened(self, journal: Path, scope: CallScope, *, asking: bool = False) -> Iterator[Bench]:
+        """The tools of one piece of work, whose every call goes through the ledger at `journal`.
+
+        With `asking`, what is embedded is for some question, and no part of what building costs.
+        """
         config = self._config
         with Ledger(journal) as ledger:
             judge = config.judge or config.model
             stopwatch = Stopwatch()
             embedder = MeteredEmbedder(
-                self._embedder, ledger, scope=scope, tokens=self._tokens, stopwatch=stopwatch
+                self._embedder,
+                ledger,
+                scope=replace(scope, question_id=SOME_QUESTION) if asking else scope,
+                tokens=self._tokens,
+                stopwatch=stopwatch,
             )
             yield Bench(
                 Tools(

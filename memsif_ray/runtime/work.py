@@ -110,7 +110,7 @@ class Worker:
     async def _ask(self, unit: Unit) -> UnitRecord:
         started = time.perf_counter()
         inputs = await asyncio.to_thread(read_inputs, self._folder, unit.conversation_id)
-        with self._toolbox.opened(unit.ledger(self._folder), unit.scope) as bench:
+        with self._toolbox.opened(unit.ledger(self._folder), unit.scope, asking=True) as bench:
             try:
                 session = await self._session(unit, inputs, bench)
                 outcome = session.outcome()

@@ -53,7 +53,9 @@ CALLS = pa.schema(
         pa.field("stage", pa.string(), nullable=False),
         pa.field("method", pa.string(), nullable=False),
         pa.field("conversation_id", pa.string(), nullable=False),
-        pa.field("question_id", pa.string(), nullable=False),  # "" while memory is built
+        pa.field(
+            "question_id", pa.string(), nullable=False
+        ),  # "" if building; "*", some question's, if embedded
         pa.field("run", pa.int32(), nullable=False),
         pa.field("model", pa.string(), nullable=False),
         pa.field("prompt_id", pa.string(), nullable=False),

@@ -77,6 +77,25 @@ async def test_every_method_is_built_and_asked_and_the_second_time_calls_nobody(
     assert len(ask.folder(folder).read("verdicts")) == 4
 
 
+@pytest.mark.parametrize("method", ["memsif", "naive-rag", "com", "memgas", "mem0"])
+async def test_loading_a_memory_is_charged_to_nobody_and_a_question_is_marked_as_one(folder, method):
+    ask = Unit(method, "vera", 0)
+    with scripted_server() as server:
+        worker = worker_for(folder, server.base_url, state="cold")
+        await worker.do(Unit(method, "vera"))
+        await worker.do(ask)
+    built, asked = _embedded(Unit(method, "vera"), folder), _embedded(ask, folder)
+    assert built and {row["question_id"] for row in built} == {""}
+    assert asked and {row["question_id"] for row in asked} == {"*"}
+    stored = sum(row["texts"] for row in built)
+    assert max(row["texts"] for row in asked) < stored / 2  # a memory is embedded again in one piece
+
+
+def _embedded(unit, folder):
+    rows = [json.loads(line) for line in unit.ledger(folder).read_text().splitlines()]
+    return [row for row in rows if row["stage"] == "embed"]
+
+
 async def test_a_question_that_is_replayed_takes_no_less_time_than_when_it_was_asked(folder):
     took = []
     with scripted_server() as server:
