@@ -118,11 +118,13 @@ def _gradings(
 
 def _graded(folder: RunFolder, gradings: list[Grading], config: RunConfig) -> list[str]:
     """Do all of them; says what is missing."""
-    from memsif_ray.runtime.regrading import regrade
+    from memsif_ray.runtime.regrading import outdated, regrade
 
     missing = []
     with stdout_kept_clean():
         for grading in gradings:
+            if grading.audit is None and outdated(folder, grading):
+                note(f"{grading.label}: the run was graded with other prompts than today's; graded anew")
             done = regrade(folder, grading, config=config)
             if done is None:
                 note(f"{grading.label}: the run's own verdicts")

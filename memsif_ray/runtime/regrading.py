@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pyarrow.compute as pc
+
 from memsif_ray.config import JudgingConfig, ModelConfig, RunConfig, fingerprint
 from memsif_ray.datasets.audit import Audit, Ceiling
 from memsif_ray.evaluation.judge import STAGE
@@ -73,11 +75,16 @@ class Grading:
 
 @dataclass(frozen=True, slots=True)
 class GradeUnit:
-    """Task: all answers of one unit."""
+    """Task: all answers of one unit.
+
+    Attributes:
+        takes_own: Whether what the run itself graded under the same name is taken over.
+    """
 
     run_folder: RunFolder
     unit: Unit
     grading: Grading
+    takes_own: bool = True
 
     @property
     def name(self) -> str:
@@ -164,7 +171,7 @@ class GradeUnit:
 
     def _graded_before(self) -> list[SealedFolder]:
         """Where the same verdicts may be already: of the run itself, or against the released references."""
-        own = [self.unit.folder(self.run_folder)] if _judged_alike(self.run_folder, self.grading) else []
+        own = [self.unit.folder(self.run_folder)] if self.takes_own else []
         if self.grading.audit is None:
             return own
         return [*own, self.grading.released.folder(self.run_folder).task(self.name)]
@@ -187,9 +194,9 @@ def regrade(
 
     Args:
         run: A finished run.
-        grading: What to do. What the run itself graded under this name is taken over. One with an audit
-            judges what the audit corrects, and takes over the rest from the grading against the released
-            references, so do that one first.
+        grading: What to do. What the run itself graded under this name is taken over, unless it is
+            `outdated`. One with an audit judges what the audit corrects, and takes over the rest from the
+            grading against the released references, so do that one first.
         config: Of the run: how fast to go, and where its services are.
         progress: Show it on stderr.
 
@@ -199,9 +206,10 @@ def regrade(
     Raises:
         ConfigError: When a service cannot be set up, or another process works on this grading.
     """
-    if _is_own(run, grading):
+    if is_own(run, grading):
         return None
-    tasks = [GradeUnit(run, unit, grading) for unit in _asked(run)]
+    takes_own = not outdated(run, grading)
+    tasks = [GradeUnit(run, unit, grading, takes_own) for unit in _asked(run)]
     folder = grading.folder(run)
     _forget_changed(folder, {task.name: task.meaning() for task in tasks})
     # The judge is the one model of this job: whatever answered the questions is not started.
@@ -216,6 +224,28 @@ def regrade(
         tables=("verdicts",),
         about=_about(run, grading),
     )
+
+
+def is_own(run: RunFolder, grading: Grading) -> bool:
+    """Whether the run's own verdicts are this grading, and no later one of the same name hides them."""
+    if grading.folder(run).path.is_dir():
+        return False
+    rows = run.tables.read("verdicts").select(["profile", "outcome"]).to_pylist()
+    whole = bool(rows) and all(row["profile"] == grading.label and row["outcome"] is not None for row in rows)
+    return whole and not outdated(run, grading)
+
+
+def outdated(run: RunFolder, grading: Grading) -> bool:
+    """Whether the run graded under this name with other prompts than today's.
+
+    Verdicts of two versions of a prompt under one name would be one accuracy of two graders.
+    """
+    names = run.tables.read("verdicts")["profile"].unique().to_pylist()
+    if grading.released.label not in names or "calls" not in run.tables.names():
+        return False
+    calls = run.tables.read("calls")
+    made = calls.filter(pc.equal(calls["stage"], STAGE))["prompt_fingerprint"].unique().to_pylist()
+    return not set(made) <= {load(name).fingerprint for name in PROFILES[grading.judging.profile].prompts}
 
 
 def ceiling(run: RunFolder, audit: Audit) -> Ceiling:
@@ -235,24 +265,6 @@ def _about(run: RunFolder, grading: Grading) -> dict[str, Any]:
 def _asked(run: RunFolder) -> list[Unit]:
     units = (record.unit for record in decode(run.tables.read("units"), UnitRecord))
     return [unit for unit in units if unit.run is not None]
-
-
-def _is_own(run: RunFolder, grading: Grading) -> bool:
-    rows = run.tables.read("verdicts").select(["profile", "outcome"]).to_pylist()
-    whole = bool(rows) and all(r["profile"] == grading.label and r["outcome"] is not None for r in rows)
-    return whole and _judged_alike(run, grading)
-
-
-def _judged_alike(run: RunFolder, grading: Grading) -> bool:
-    """Were the run's own verdicts, if any, made with the prompts of today?
-
-    Those of two versions of a prompt under one name would be one accuracy of two graders.
-    """
-    if "calls" not in run.tables.names():
-        return True
-    calls = run.tables.read("calls").select(["stage", "prompt_fingerprint"]).to_pylist()
-    made = {call["prompt_fingerprint"] for call in calls if call["stage"] == STAGE}
-    return made <= {load(name).fingerprint for name in PROFILES[grading.judging.profile].prompts}
 
 
 def _forget_changed(folder: JobFolder, meanings: Mapping[str, str]) -> None:

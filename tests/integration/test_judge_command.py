@@ -1,6 +1,7 @@
 """`memsif judge` on a finished run: nothing is asked again, and a second start does only what is left."""
 
 import json
+import shutil
 
 import polars as pl
 import pytest
@@ -12,7 +13,10 @@ from memsif_ray.clients.scripted import reasonable
 from memsif_ray.clients.scripted_server import Fault, scripted_server
 from memsif_ray.config import RunConfig
 from memsif_ray.runtime.benchmark import run_benchmark
+from memsif_ray.schemas import CALLS
 from memsif_ray.storage.jobs import JobFolder
+from memsif_ray.storage.runs import RunFolder
+from memsif_ray.storage.tables import encode
 from tests.integration.scenario import QUESTIONS, marker, settings
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("local_ray")]
@@ -96,6 +100,19 @@ def test_the_runs_own_grading_is_not_repeated(finished):
     with scripted_server(accepts) as server:
         assert judge(finished, server).exit_code == 0
         assert not server.bodies
+
+
+def test_a_run_that_was_graded_with_another_prompt_is_graded_anew(finished, tmp_path):
+    copy = RunFolder(shutil.copytree(finished.path, tmp_path / finished.path.name))
+    tables = {name: copy.tables.read(name) for name in copy.tables.names()}
+    rows = [row | {"prompt_fingerprint": "old"} for row in tables["calls"].to_pylist()]
+    tables["calls"] = encode(rows, CALLS)
+    copy.tables.write({name: [table] for name, table in tables.items()}, copy.tables.about())
+    with scripted_server(accepts) as server:
+        done = judge(copy, server)
+        assert (done.exit_code, len(server.bodies)) == (0, ANSWERS)
+    assert "memsif: the run was graded with other prompts than today's; graded anew" in done.stderr
+    assert outcomes(copy, "memsif") == ["right"] * ANSWERS
 
 
 def test_another_judge_has_a_name_of_its_own(finished):

@@ -14,7 +14,7 @@ from memsif_ray.datasets.audit import Audit
 from memsif_ray.errors import RequestRefused, ServiceBusy
 from memsif_ray.methods.base import Tools
 from memsif_ray.prompts import load as load_prompt
-from memsif_ray.runtime.regrading import GradeUnit, Grading
+from memsif_ray.runtime.regrading import GradeUnit, Grading, is_own, outdated
 from memsif_ray.runtime.toolbox import Bench
 from memsif_ray.runtime.units import Unit
 from memsif_ray.schemas import ANSWERS, CALLS, VERDICTS
@@ -113,12 +113,35 @@ async def test_verdicts_made_with_another_prompt_are_not_taken_over(folder, prom
     graded, _ = await _run(GradeUnit(folder, UNIT, GRADING), lambda _: "WRONG")
     own = {"answers": [answers], "verdicts": [encode(graded.tables["verdicts"], VERDICTS)]}
     UNIT.folder(folder).write(own, {})
-    made_with = load_prompt(prompt).fingerprint
-    about = {"call_key": "k", "occurrence": 0, "stage": "judge", "model": "m", **asdict(UNIT.scope)}
-    call = Call(prompt_fingerprint=made_with, **about)
-    folder.tables.write({"calls": [encode([asdict(call)], CALLS)]}, {})
-    _, requests = await _run(GradeUnit(folder, UNIT, GRADING), lambda _: "CORRECT")
+    _write_merged(folder, prompt, graded.tables["verdicts"])
+    unit = GradeUnit(folder, UNIT, GRADING, takes_own=not outdated(folder, GRADING))
+    _, requests = await _run(unit, lambda _: "CORRECT")
     assert len(requests) == asked
+
+
+def _write_merged(folder, prompt, verdicts):
+    """What a run keeps of verdicts and of the judge's calls, one for all."""
+    about = {"call_key": "k", "occurrence": 0, "stage": "judge", "model": "m", **asdict(UNIT.scope)}
+    call = Call(prompt_fingerprint=load_prompt(prompt).fingerprint, **about)
+    tables = {"calls": [encode([asdict(call)], CALLS)], "verdicts": [encode(verdicts, VERDICTS)]}
+    folder.tables.write(tables, {})
+
+
+async def test_only_verdicts_of_the_same_name_can_be_outdated(folder):
+    graded, _ = await _run(GradeUnit(folder, UNIT, GRADING), lambda _: "WRONG")
+    _write_merged(folder, "judges/strict_exact", graded.tables["verdicts"])
+    audited = GRADING.against(Audit({}))
+    others = (JudgingConfig(profile="memsif"), JudgingConfig(profile="lenient", votes=3))
+    assert outdated(folder, GRADING) and outdated(folder, audited)
+    assert not any(outdated(folder, replace(GRADING, judging=judging)) for judging in others)
+
+
+async def test_a_later_grading_of_another_prompt_is_not_taken_for_the_runs_own(folder):
+    graded, _ = await _run(GradeUnit(folder, UNIT, GRADING), lambda _: "WRONG")
+    _write_merged(folder, "judges/lenient", graded.tables["verdicts"])
+    assert is_own(folder, GRADING)
+    GRADING.folder(folder).path.mkdir(parents=True)
+    assert not is_own(folder, GRADING)
 
 
 def test_a_meaning_changes_with_whatever_the_verdicts_depend_on(folder, dataset):
