@@ -57,7 +57,7 @@ def read_probe(path: Path, *, limit: int | None = None) -> list[ProbeAnswer]:
     except OSError as exc:
         raise ConfigError(f"cannot read probe answers {path}: {exc}") from exc
     except UnicodeDecodeError as exc:
-        raise DataError(f"{path}: not UTF-8") from exc
+        raise DataError(f"{path}: not UTF-8; save it as UTF-8") from exc
     by_kind: defaultdict[str, dict[str, ProbeAnswer]] = defaultdict(dict)
     for number, line in enumerate(lines, start=1):
         where = f"{path.name}, line {number}"

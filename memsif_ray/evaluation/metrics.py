@@ -92,17 +92,19 @@ _DAY = r"(?P<day{n}>[0-3]?\d)(?:st|nd|rd|th)?"
 _FORMS = (
     rf"\b{_DAY}\s+(?:of\s+)?{_MONTH},?\s+{_YEAR}\b",
     rf"\b{_MONTH}\s+{_DAY},?\s+{_YEAR}\b",
-    rf"\b{_YEAR}-(?P<month{{n}}>[01]\d)-(?P<day{{n}}>[0-3]\d)\b",
+    rf"\b{_YEAR}[-/.](?P<month{{n}}>0?[1-9]|1[0-2])[-/.](?P<day{{n}}>0?[1-9]|[12]\d|3[01])(?!\d)",
     rf"\b{_MONTH},?\s+{_YEAR}\b",
     rf"\b{_YEAR}\b",
 )
 _DATE = re.compile("|".join(form.replace("{n}", str(n)) for n, form in enumerate(_FORMS)), re.I)
-_FIGURES = re.compile(r"\b\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d{2})\b")
+_FIGURES = re.compile(  # day, month and year in one or another order; a month and its year
+    r"\b(?:\d{1,2}[/.-](?:\d{1,2}[/.-](?:\d{4}|\d{2})|(?:19|20)\d\d)|(?:19|20)\d\d[/.-]\d{1,2}(?![/.-]\d))\b"
+)
 _BARE_DATE = re.compile(rf"\s*(?:on|in)?\s*(?:{_DATE.pattern})[\s.]*", re.I)
 
 
 def dates(text: str) -> frozenset[CalendarDate]:
-    """The calendar dates written in `text`: day, month or year precision, in English or ISO form."""
+    """The calendar dates written in `text`: day, month or year precision, in English or year first."""
     return frozenset(map(_calendar_date, _DATE.finditer(text)))
 
 
@@ -116,8 +118,8 @@ def _calendar_date(match: re.Match[str]) -> CalendarDate:
 def same_date(prediction: str, gold: str) -> bool | None:
     """Whether `prediction` names exactly the gold date and no other.
 
-    None when `gold` is not a bare date, and when `prediction` has one in figures alone: 05/07/2023 is in May
-    for some and in July for others.
+    None when `gold` is not a bare date, and when `prediction` has one in figures that does not go from year
+    to day: 05/07/2023 is in May for some and in July for others, 2022-23 may be a winter.
     """
     if not _BARE_DATE.fullmatch(gold) or _FIGURES.search(prediction):
         return None

@@ -32,6 +32,13 @@ def test_a_line_is_a_question_its_gold_an_answer_and_the_votes(tmp_path):
     assert (one.question.category, one.gold.answer) == (Category.TEMPORAL, "2022")
 
 
+def test_a_file_of_another_encoding_is_named(tmp_path):
+    path = tmp_path / "probe.jsonl"
+    path.write_bytes(json.dumps(ROW | {"answer": "caf\xe9"}, ensure_ascii=False).encode("cp1252"))
+    with pytest.raises(DataError, match=r"probe\.jsonl: not UTF-8"):
+        read_probe(path)
+
+
 def test_a_limit_takes_of_every_kind_as_many_spread_over_the_file(tmp_path):
     rows = [ROW | {"source": kind, "question_id": f"locomo_0_qa{n}"} for n in range(6) for kind in ("a", "b")]
     kept = read_probe(_file(tmp_path, *rows), limit=3)

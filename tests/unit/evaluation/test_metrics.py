@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memsif_ray.evaluation.graders import accepts_by_rules
 from memsif_ray.evaluation.metrics import (
     CalendarDate,
     dates,
@@ -85,7 +86,10 @@ def test_f1_is_symmetric_bounded_and_one_for_itself(left, right):
     assert token_f1(left, left) == (1.0 if tokens(left) else 0.0)
 
 
-@pytest.mark.parametrize("text", ["on 7 May 2023", "May 7th, 2023.", "7 of May, 2023", "2023-05-07"])
+YEAR_FIRST = ["2023-05-07", "2023/5/7.", "2023.05.07", "2023-05-07T10:00"]
+
+
+@pytest.mark.parametrize("text", ["on 7 May 2023", "May 7th, 2023.", "7 of May, 2023", *YEAR_FIRST])
 def test_a_day_is_the_same_however_it_is_written(text):
     assert dates(text) == {CalendarDate(2023, 5, 7)}
     assert same_date(text, "7 May 2023") is True
@@ -111,9 +115,17 @@ def test_a_word_that_begins_like_a_month_is_none(text):
     assert dates(text) == {CalendarDate(2022)}
 
 
-@pytest.mark.parametrize("text", ["05/07/2023", "on 5.7.23", "7-5-2023"])
+@pytest.mark.parametrize("text", ["September 2022", "Sept. 2022", "Sep, 2022", "the SEPT 2022"])
+def test_a_month_may_be_abbreviated(text):
+    assert dates(text) == {CalendarDate(2022, 9)}
+
+
+@pytest.mark.parametrize(
+    "text", ["05/07/2023", "on 5.7.23", "7-5-2023", "25/12/2023", "5/2023", "05.2023", "2023-05"]
+)
 def test_a_date_in_figures_alone_is_neither_right_nor_wrong(text):
     assert same_date(text, "7 May 2023") is None
+    assert accepts_by_rules(f"7 May 2023, {text}", Gold("q", "7 May 2023"), Category.TEMPORAL)  # by its F1
 
 
 def test_recall_without_gold_evidence_is_unscored():
