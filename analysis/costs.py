@@ -2,8 +2,7 @@
 
 The paper divides construction, retrieval and answering by the number of test questions. A memory is built
 once however often its questions are asked, so construction is divided by the questions and the rest by the
-answers; with one run both are the same number. Embedding is done for
-both, and divided alike.
+answers; with one run both are the same number. Embedding is done for both, and divided alike.
 """
 
 from __future__ import annotations
