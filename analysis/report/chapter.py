@@ -101,8 +101,8 @@ class _Chapter:
         named = [f"{method} ({left[method]:,})" for method in self._methods if left[method]]
         if named:
             yield (
-                f"Answers of {', '.join(named)} have no verdict and count neither way, while failed ones count "
-                "as wrong: ACC may be too low, and there is none while most answers of a run wait."
+                f"Answers of {', '.join(named)} have no verdict and count neither way, while failed ones "
+                "count as wrong: ACC may be too low, and there is none while most answers of a run wait."
             )
 
     def _significance(self) -> list[Part]:
