@@ -32,7 +32,7 @@ from memsif_ray.packing.router import load_router
 from memsif_ray.storage.files import write_text
 from memsif_ray.storage.sealed import SealedFolder
 
-LOGIC_VERSION = 2
+LOGIC_VERSION = 3
 """Part of every fingerprint; raised by a change of code that changes results."""
 
 _PLAIN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
