@@ -12,17 +12,9 @@ import pytest_asyncio
 from memsif_ray.clients.embedded.engine import EmbeddedEngine, EngineSettings
 from memsif_ray.clients.embedded.weights import find_model
 from memsif_ray.errors import RequestRefused, ServiceBusy
+from tests.json_schemas import object_of
 
 pytestmark = [pytest.mark.model, pytest.mark.asyncio(loop_scope="module")]
-
-
-def object_of(**properties):
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 ANSWER = object_of(city={"type": "string"}, sure={"type": "boolean"})

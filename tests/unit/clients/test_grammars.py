@@ -7,18 +7,10 @@ import pytest
 
 import memsif_ray.prompts
 from memsif_ray.clients.embedded.grammars import grammar_of
+from tests.json_schemas import object_of
 
 SCHEMAS = sorted(Path(memsif_ray.prompts.__file__).parent.rglob("*.schema.json"))
 TEXT = {"type": "string"}
-
-
-def object_of(**properties):
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def rules_of(schema):
