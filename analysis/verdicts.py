@@ -15,10 +15,9 @@ import polars as pl
 
 from analysis.questions import scan
 from memsif_ray.evaluation.judge import STAGE
+from memsif_ray.evaluation.profiles import AUDITED
 from memsif_ray.schemas import CALLS, VERDICTS
 
-AUDITED = "@audited"
-"""Ends the name of a grading against corrected references, as in `runtime.regrading`."""
 _ANSWER = ("run", "method", "question_id")
 _KEY = (*_ANSWER, "profile")
 _JUDGE = pl.col("stage") == STAGE

@@ -16,6 +16,8 @@ from memsif_ray.errors import ReplyInvalid
 from memsif_ray.prompts.replies import parse_reply
 from memsif_ray.types import ChatReply, Gold, Outcome
 
+AUDITED = "@audited"
+"""Ends the name of a grading against corrected references."""
 _BARE_WORD = re.compile(r"[\W_]*(\w+)[\W_]*")
 
 

@@ -176,7 +176,7 @@ def fact_item(fact: Fact, score: float) -> ContextItem:
     return ContextItem(fact.fact_id, kind, fact_line(fact), fact.message_ids, fact.ingested_at, score)
 
 
-def message_item(message: Message, score: float) -> ContextItem:
+def message_item(message: Message, score: float = 0.0) -> ContextItem:
     """A message as a context line."""
     line, said = dated_line(message), message.message_id
     return ContextItem(said, "message", line, (said,), message.timestamp, score)

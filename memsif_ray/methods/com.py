@@ -27,9 +27,9 @@ import numpy as np
 from pydantic import Field
 
 from memsif_ray.config import RunConfig, Strict
-from memsif_ray.memory.evidence import dated_line
+from memsif_ray.memory.reading import message_item
 from memsif_ray.methods.base import Tables, Tools, settings_of
-from memsif_ray.methods.lines import message_item, pack
+from memsif_ray.methods.lines import pack
 from memsif_ray.ports import Embedder
 from memsif_ray.text import is_blank
 from memsif_ray.types import Context, ContextItem, Conversation, Matrix, Message, Question, Vector
@@ -108,7 +108,7 @@ class ChainOfMemory:
 def _item(message: Message, link: Link, chain: int) -> ContextItem:
     """A turn in one of the chains; another may hold it, too."""
     name = f"{message.message_id}+{chain}" if chain else message.message_id
-    return replace(message_item(message, dated_line(message)), item_id=name, score=link.score)
+    return replace(message_item(message, link.score), item_id=name)
 
 
 async def grow_chains(

@@ -22,9 +22,9 @@ from typing import Literal
 
 from memsif_ray.config import RunConfig
 from memsif_ray.errors import RequestRefused
-from memsif_ray.memory.evidence import dated_line
+from memsif_ray.memory.reading import message_item
 from memsif_ray.methods.base import Tables, Tools
-from memsif_ray.methods.lines import message_item, pack
+from memsif_ray.methods.lines import pack
 from memsif_ray.text import is_blank
 from memsif_ray.types import Context, ContextItem, Conversation, Question
 
@@ -55,7 +55,7 @@ class FullContext:
 
     async def ingest(self, conversation: Conversation) -> None:
         """Render the history once, so that every question shares one prompt prefix."""
-        lines = [message_item(m, dated_line(m)) for m in conversation.messages if not is_blank(m.content)]
+        lines = [message_item(m) for m in conversation.messages if not is_blank(m.content)]
         self._items = self._fitting(lines)
         self._left_out = len(lines) - len(self._items)
 

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memsif_ray.memory.budget import fit
-from memsif_ray.memory.evidence import dated_line
+from memsif_ray.memory.reading import message_item
 from memsif_ray.ports import TokenCounter
 from memsif_ray.types import ContextItem, Message
-
-
-def message_item(message: Message, line: str) -> ContextItem:
-    """A message rendered as `line`."""
-    return ContextItem(message.message_id, "message", line, (message.message_id,), message.timestamp)
 
 
 def pack(
@@ -25,7 +20,7 @@ def pack(
 def turns_that_fit(messages: Sequence[Message], budget: int, tokens: TokenCounter) -> tuple[ContextItem, ...]:
     """What fits of messages, given best first, as dated lines in the order in which they were said."""
     place = {message.message_id: message.position for message in messages}
-    kept = pack([message_item(m, dated_line(m)) for m in messages], budget, tokens)
+    kept = pack([message_item(m) for m in messages], budget, tokens)
     return tuple(sorted(kept, key=lambda item: place[item.item_id]))
 
 

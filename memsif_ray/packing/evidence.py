@@ -14,15 +14,15 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from memsif_ray.memory.evidence import dated_line
 from memsif_ray.memory.lexical import LexicalIndex, lexical_terms
+from memsif_ray.memory.reading import message_item
 from memsif_ray.text import is_blank
 from memsif_ray.types import ContextItem, Message
 
 
 def gold_notes(messages: Sequence[Message], evidence: Collection[str]) -> tuple[ContextItem, ...]:
     """The turns that hold the answer, in the order in which they were said; none is better than another."""
-    return tuple(_note(m) for m in messages if m.message_id in evidence and not is_blank(m.content))
+    return tuple(message_item(m) for m in messages if m.message_id in evidence and not is_blank(m.content))
 
 
 def retrieved_notes(messages: Sequence[Message], question: str, *, turns: int) -> tuple[ContextItem, ...]:
@@ -34,15 +34,4 @@ def retrieved_notes(messages: Sequence[Message], question: str, *, turns: int) -
     index = LexicalIndex([lexical_terms(f"{m.speaker}: {m.content}") for m in spoken])
     scores = index.scores(lexical_terms(question))
     best = np.argsort(-scores, kind="stable")[:turns]
-    return tuple(_note(spoken[i], float(scores[i])) for i in sorted(best) if scores[i] > 0)
-
-
-def _note(message: Message, score: float = 0.0) -> ContextItem:
-    return ContextItem(
-        message.message_id,
-        "message",
-        dated_line(message),
-        (message.message_id,),
-        message.timestamp,
-        score=score,
-    )
+    return tuple(message_item(spoken[i], float(scores[i])) for i in sorted(best) if scores[i] > 0)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from memsif_ray.config import JudgingConfig, ModelConfig, RunConfig, fingerprint
 from memsif_ray.datasets.audit import Audit, Ceiling
 from memsif_ray.evaluation.judge import STAGE
-from memsif_ray.evaluation.profiles import PROFILES
+from memsif_ray.evaluation.profiles import AUDITED, PROFILES
 from memsif_ray.ports import ChatModel
 from memsif_ray.prompts import load
 from memsif_ray.runtime.grading import Graded, graded_answer
@@ -30,8 +30,6 @@ from memsif_ray.storage.sealed import SealedFolder
 from memsif_ray.storage.tables import decode
 from memsif_ray.types import Answer, CallScope, Gold, Question
 
-AUDITED = "@audited"
-"""Ends the name of a grading against corrected references."""
 _AT_A_TIME = 8
 _GIVE_UP_AFTER = 3
 """Answers in a row that a busy judge failed, each for its whole deadline, before a unit gives up."""
@@ -206,9 +204,9 @@ def regrade(
     Raises:
         ConfigError: When a service cannot be set up, or another process works on this grading.
     """
-    if is_own(run, grading):
-        return None
     takes_own = not outdated(run, grading)
+    if takes_own and is_own(run, grading):
+        return None
     tasks = [GradeUnit(run, unit, grading, takes_own) for unit in _asked(run)]
     folder = grading.folder(run)
     _forget_changed(folder, {task.name: task.meaning() for task in tasks})
@@ -227,12 +225,11 @@ def regrade(
 
 
 def is_own(run: RunFolder, grading: Grading) -> bool:
-    """Whether the run's own verdicts are this grading, and no later one of the same name hides them."""
+    """Whether the run's own verdicts have this name and are whole, and no later grading hides them."""
     if grading.folder(run).path.is_dir():
         return False
     rows = run.tables.read("verdicts").select(["profile", "outcome"]).to_pylist()
-    whole = bool(rows) and all(row["profile"] == grading.label and row["outcome"] is not None for row in rows)
-    return whole and not outdated(run, grading)
+    return bool(rows) and all(row["profile"] == grading.label and row["outcome"] is not None for row in rows)
 
 
 def outdated(run: RunFolder, grading: Grading) -> bool:

@@ -53,9 +53,8 @@ CALLS = pa.schema(
         pa.field("stage", pa.string(), nullable=False),
         pa.field("method", pa.string(), nullable=False),
         pa.field("conversation_id", pa.string(), nullable=False),
-        pa.field(
-            "question_id", pa.string(), nullable=False
-        ),  # "" if building; "*", some question's, if embedded
+        # "" while memory is built; "*", some question's, if embedded while questions are asked
+        pa.field("question_id", pa.string(), nullable=False),
         pa.field("run", pa.int32(), nullable=False),
         pa.field("model", pa.string(), nullable=False),
         pa.field("prompt_id", pa.string(), nullable=False),

@@ -24,13 +24,13 @@ from memsif_ray.evaluation.metrics import evidence_recall, token_f1
 from memsif_ray.memory.budget import fit
 from memsif_ray.memory.encoding import Encoder
 from memsif_ray.memory.engine import ConversationMemory
-from memsif_ray.memory.evidence import dated_line
 from memsif_ray.memory.matching import Phi
 from memsif_ray.memory.presets import resolve_thresholds
+from memsif_ray.memory.reading import message_item
 from memsif_ray.memory.structure import structure_by_rule
 from memsif_ray.memory.tools import NO_MODEL, Tools
 from memsif_ray.methods.answering import answer_from
-from memsif_ray.methods.lines import chronological, message_item
+from memsif_ray.methods.lines import chronological
 from memsif_ray.runtime.rankings import Rankings
 from memsif_ray.types import Context
 
@@ -48,7 +48,7 @@ def contexts_by_ranking(conversation, rankings, question, vector, gold, tokens, 
     }
     ranked["gold"] = list(gold.evidence)
     for name, ids in ranked.items():
-        items = [message_item(messages[i], dated_line(messages[i])) for i in ids]
+        items = [message_item(messages[i]) for i in ids]
         kept = fit(items, lambda item: f"{item.text}\n", tokens=tokens, budget=budget)
         yield name, Context(chronological(kept))
 

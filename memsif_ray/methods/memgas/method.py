@@ -39,10 +39,10 @@ from pydantic import Field
 
 from memsif_ray.config import RunConfig, Strict
 from memsif_ray.errors import ReplyInvalid
-from memsif_ray.memory.evidence import dated_line
+from memsif_ray.memory.reading import message_item
 from memsif_ray.methods.asking import ask_with
 from memsif_ray.methods.base import Tables, Tools, settings_of
-from memsif_ray.methods.lines import chronological, message_item, pack
+from memsif_ray.methods.lines import chronological, pack
 from memsif_ray.methods.memgas.graph import Floats, edges_between, granularity_weights, pagerank, seeds
 from memsif_ray.methods.memgas.nodes import GRANULARITIES, Session, describe, sessions_of
 from memsif_ray.methods.note_lines import note_item
@@ -212,7 +212,7 @@ class MemGAS:
         """A session's summary with its keywords, then its turns; scores are cosines to the question."""
         session = self._sessions[number]
         turns = [
-            replace(message_item(m, dated_line(m)), score=float(score))
+            message_item(m, float(score))
             for m, score in zip(session.messages, cosines[session.rows], strict=True)
         ]
         ids = [session.node_id(kind) for kind in ("summary", "keywords")]

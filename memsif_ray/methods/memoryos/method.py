@@ -33,9 +33,9 @@ from datetime import datetime
 from pydantic import Field
 
 from memsif_ray.config import RunConfig, Strict
-from memsif_ray.memory.evidence import dated_line
+from memsif_ray.memory.reading import message_item
 from memsif_ray.methods.base import Tables, Tools, settings_of
-from memsif_ray.methods.lines import chronological, message_item, pack
+from memsif_ray.methods.lines import chronological, pack
 from memsif_ray.methods.memoryos.pages import Page, Reading, pages_of, read_pages, sides_of
 from memsif_ray.methods.memoryos.profile import OTHER, PROFILE, USER, LongTerm
 from memsif_ray.methods.memoryos.sessions import KIND as SESSION
@@ -178,7 +178,7 @@ class MemoryOS:
         """A line per message of each page, with the page's score."""
         for note, score in pages:
             for message in self._pages[note.note_id].messages:
-                yield replace(message_item(message, dated_line(message)), kind=note.kind, score=score)
+                yield replace(message_item(message, score), kind=note.kind)
 
     def _chain_items(self, pages: Sequence[tuple[Note, float]]) -> Iterator[ContextItem]:
         """The summary of each chain that a page is of, once, with the score of its best page."""

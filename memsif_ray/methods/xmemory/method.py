@@ -35,14 +35,13 @@ Deviations:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from pydantic import Field
 
 from memsif_ray.config import RunConfig, Strict
-from memsif_ray.memory.evidence import dated_line
+from memsif_ray.memory.reading import message_item
 from memsif_ray.methods.base import Tables, Tools, settings_of
-from memsif_ray.methods.lines import chronological, message_item, pack
+from memsif_ray.methods.lines import chronological, pack
 from memsif_ray.methods.notebook import NoteBook
 from memsif_ray.methods.sources import ranked_ids
 from memsif_ray.methods.xmemory.doubt import Doubt
@@ -145,4 +144,4 @@ class XMemory:
         )
         for message_id in note.message_ids if hit.expanded else ():
             message = self._messages[message_id]
-            yield replace(message_item(message, dated_line(message)), score=hit.score)
+            yield message_item(message, hit.score)

@@ -3,8 +3,7 @@
 import polars as pl
 import pytest
 
-from analysis.verdicts import AUDITED, own_profile, scan_calls, scan_verdicts
-from memsif_ray.runtime import regrading
+from analysis.verdicts import own_profile, scan_calls, scan_verdicts
 from memsif_ray.schemas import CALLS, VERDICTS
 from memsif_ray.storage.jobs import JobFolder
 from memsif_ray.storage.runs import RunFolder, safe_name
@@ -82,10 +81,6 @@ def test_the_calls_of_a_judge_are_those_behind_its_verdicts(tmp_path, profile, e
         folder.tables.write(_verdicts({}, name) | _calls(*judged, model=model), {"profile": name})
     found = scan_calls(tmp_path, profile).select("question_id", "model").collect()
     assert sorted(found.iter_rows()) == expected
-
-
-def test_audited_gradings_have_the_name_that_grading_gives_them():
-    assert AUDITED == regrading.AUDITED
 
 
 def test_an_ungraded_run_has_a_name_and_no_verdicts(tmp_path):
